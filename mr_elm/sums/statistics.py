@@ -116,7 +116,8 @@ def summarise_sparse(X: Rows, weights: Floats) -> ColumnStatistics:
     w = np.repeat(weights, np.diff(X.indptr))
     filled = np.bincount(X.indices, w, minlength=d)
     mean = np.bincount(X.indices, w * X.data, minlength=d) / n
-    squares = np.bincount(X.indices, w * (X.data - mean[X.indices]) ** 2, minlength=d) + (n - filled) * mean**2
+    empty = np.maximum(n - filled, 0)  # sums of weights in another order may differ
+    squares = np.bincount(X.indices, w * (X.data - mean[X.indices]) ** 2, minlength=d) + empty * mean**2
     return ColumnStatistics(n, X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel(), mean, squares)
 
 
@@ -133,7 +134,7 @@ def summarise_encoded(X: EncodedRows, weights: Floats) -> ColumnStatistics:
         (present == len(weights)).astype(float),
         (present > 0).astype(float),
         mean,
-        filled * (1 - mean) ** 2 + (n - filled) * mean**2,
+        filled * (1 - mean) ** 2 + np.maximum(n - filled, 0) * mean**2,
     )
     if X.columns:
         numbers = summarise_dense(np.asfortranarray(X.numbers), weights)  # few columns, quicker one by one

@@ -319,3 +319,10 @@ def test_weights_are_repeated_rows(sparse):
     assert weighted.n == repeated.n == times.sum()
     for name in ('minimum', 'maximum', 'mean', 'deviation'):
         assert np.allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-12, atol=1e-13)
+
+
+def test_a_full_column_of_sparse_rows_never_has_a_negative_spread(rng):
+    """Sums of weights in another order may differ by a rounding error, which is no weight of rows without a value."""
+    for n in range(2, 60):
+        columns = ColumnStatistics.of(sp.csr_matrix(np.full((n, 2), -0.0003)), rng.uniform(0.1, 5, n))
+        assert (columns.squares >= 0).all() and np.isfinite(columns.deviation).all()

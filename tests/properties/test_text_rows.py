@@ -118,6 +118,7 @@ def test_a_file_is_refused_or_every_line_is_accounted_for_however_it_is_cut(data
 
 @given(files, st.sampled_from([',', ';', '\t']), st.integers(2, 5))
 @example(b'0,0\n\r0,0\n', ',', 2)
+@example(b'0,"\n1,0\r\r\n', ',', 2)
 def test_csv_rows_are_those_of_a_slow_reader(data, delimiter, n_columns):
     rows, rejected, _ = read(data, RowOptions('csv', delimiter, '.', n_columns=n_columns))
     lines = [line for line in split_chunk(data) if line and not line.isspace()]

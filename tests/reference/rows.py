@@ -62,8 +62,9 @@ def quoted_field(line, i, delimiter):
 
 def csv_row(line, delimiter, n_columns):
     """Return (label, list of numbers) of a line with its label first; ValueError when it cannot be used."""
+    line = line.removesuffix('\r')  # what a program that writes two of them before the line feed leaves
     fields = csv_fields(line, delimiter)
-    if len(fields) != n_columns or '\0' in line or '\r' in line.removesuffix('\r'):
+    if len(fields) != n_columns or '\0' in line or '\r' in line:
         raise ValueError(line)
     return label(fields[0]), [number(text) for text in fields[1:]]
 
