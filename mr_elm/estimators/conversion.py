@@ -64,6 +64,7 @@ class Convertible:
         if 'interval_residuals' in model.arrays and hasattr(estimator, 'intervals'):
             estimator.intervals = True
         names = model.header.column_names
+        estimator._label_name = model.header.parameters['input'].get('label_name')
         estimator.encoding_ = model.encoding
         if names is not None:
             estimator.feature_names_in_ = np.array(names, object)
@@ -100,6 +101,8 @@ def input_facts(estimator: Any, classes: Collection[str]) -> dict[str, Any]:
     """Return what a reader of similar rows must know of those of an estimator. classes : names, none for numbers."""
     names = getattr(estimator, 'feature_names_in_', None)
     facts = {'kind': MEMORY, 'names': None if names is None else names.tolist()}
+    if isinstance(name := getattr(estimator, '_label_name', None), str) and name:
+        facts['label_name'] = name
     missing = [text for text in MISSING_LABELS if text not in classes]
     if len(missing) < len(MISSING_LABELS):  # a class has the name of a missing label
         facts['missing_labels'] = missing

@@ -82,6 +82,8 @@ class TableRows(Convertible, Parameters):
 
     def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool = True) -> tuple:
         """Return the rows of a training, unscaled, their labels, and their weights, None where all count once."""
+        if reset:
+            self._label_name = getattr(y, 'name', None)  # of a Series
         several, numeric = self._takes_sets, self._numeric
         cure = 'give each row one label or target'
         if several:
