@@ -79,6 +79,8 @@ def warn_of_constant(model: Model, X: Rows, labels: np.ndarray, weights: RowWeig
         if not constant:
             return
     advice = 'try a larger C or nu, another width of the kernel or size of the weights, or `auto`'
+    if not model.numeric:
+        advice += '; where a class is rare, balanced class weights, or probabilities with a threshold'
     if model.header.method == 'auto':  # which has none of these options
         advice = 'see whether the columns tell anything about the labels'
     warn_unsuitable(

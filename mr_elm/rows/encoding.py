@@ -254,8 +254,8 @@ class Encoding:
                 'taken instead; fill it, or train without this column'
             )
             if unknown[0].kind == CATEGORY:
-                examples = ', '.join(map(repr, unknown[0].categories[-3:]))
-                text = f'holds none of the categories of the training, such as {examples}'
+                examples = ', '.join(map(repr, list(filter(None, unknown[0].categories))[-3:]))
+                text = f'holds only missing or unknown values, none of those of the training, such as {examples}'
             warn_unsuitable(f'column {unknown[0].name!r} {text}')
 
     def find_numbers(self, form: RowOptions) -> tuple[int, ...]:

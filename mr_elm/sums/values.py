@@ -22,7 +22,8 @@ from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats, RowWeights
 
 MAX_VALUES = 10_000  # distinct values of a category
-TIME = r'\d{1,2}[:.h]\d\d(:\d\d([.,]\d+)?)?( ?[AaPp]\.?[Mm]\.?)?( ?(Z|[A-Z]{3,4}|[+-]\d\d(:?\d\d)?))?'
+CLOCK = r'\d{1,2}[:.h]\d\d(:\d\d([.,]\d+)?)?( ?[AaPp]\.?[Mm]\.?)?'
+TIME = rf'{CLOCK}( ?(Z|[A-Z]{{3,4}}|[+-]\d\d(:?\d\d)?))?'
 WEEKDAY = r'(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,? '
 MONTH = r'(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?'
 NAMED = (  # month, or quarter
@@ -36,7 +37,7 @@ DAY = (
     rf'|\d{{1,2}}[-/. ]?{MONTH}[-/. ,]*\d{{2}}(\d\d)?|{MONTH} \d{{1,2}},? \d{{4}}'
     rf'|\d{{1,2}}\.? [^\W\d_]{{3,}}\.? \d{{4}}|{MONTH} +\d{{1,2}} {TIME} \d{{4}})'  # of other languages, of C
 )
-DATE_OR_TIME = re.compile(rf'({WEEKDAY})?{DAY}(([T :]|, ?) ?{TIME})?|{TIME}', re.IGNORECASE)
+DATE_OR_TIME = re.compile(rf'({WEEKDAY})?{DAY}(([T :]|, ?) ?{TIME})?|{CLOCK}( ?(Z|[A-Z]{{3,4}}))?', re.IGNORECASE)
 MIN_NAME_ROWS = 20  # rows that tell so
 DIGIT_FIRST = re.compile(r'([A-Z]{2,3} )?\W*\d')  # a number with signs before or behind it, perhaps
 DIGITS = re.compile(r'[-+.,\d]+')
