@@ -173,21 +173,21 @@ def summarise(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
     if data.plan.needs_encoding:
         data.encode(learn_encoding(data))
     data.plan = data.engine.keep_parsed(data.plan)
-    # which tells of all rows
-    manifest = None
-    if not data.plan.form.held_out:
-        manifest = data.plan.manifest
-    is_transformed = data.plan.form.target == 'log'  # the manifest tells of the targets as they are
-    if manifest and not landmarks and not is_transformed:
+    manifest, holds_out = data.plan.manifest, bool(data.plan.form.held_out)
+    is_transformed = data.plan.form.target == 'log'  # the manifest tells of the targets as they are, and of all rows
+    if manifest and not (landmarks or is_transformed or holds_out):
         summary = Summary.of_manifest(manifest)
     else:
         summary = survey(data, landmarks, seed)
         demand_rows(data.plan, summary)
-        if manifest:  # a pass rounds its means by its splits, the manifest does not
-            kept = {'landmarks': summary.landmarks}
-            if is_transformed:
-                kept |= {'target': summary.target, 'input': {**manifest['input'], 'target': 'log'}}
-            summary = replace(Summary.of_manifest(manifest), **kept)
+        if manifest:
+            kept: dict[str, Any] = {'input': manifest['input'] | ({'target': 'log'} if is_transformed else {})}
+            if not holds_out:  # a pass rounds its means by its splits, the manifest does not
+                kept['landmarks'] = summary.landmarks
+                if is_transformed:
+                    kept['target'] = summary.target
+                summary = Summary.of_manifest(manifest)
+            summary = replace(summary, **kept)
     data.fix_width(summary.columns.n_features)
     return summary
 

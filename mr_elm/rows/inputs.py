@@ -191,8 +191,9 @@ def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bo
         pack = find_pack(files, closed)
     if pack is None:
         return InputPlan(files, encoding=options.encoding, max_categories=options.max_categories, dates=options.dates)
-    if options.category:
-        raise DataFormatError(f'{pack}: expected rows that are not packed yet for --category: say it to mr-elm pack')
+    for name in ('category', 'columns', 'drop'):
+        if getattr(options, name):
+            raise DataFormatError(f'{pack}: expected rows that are not packed yet for --{name}: say it to mr-elm pack')
     manifest = load_manifest(pack)
     check_files(pack, manifest, files)
     encoding = check_pack(pack, manifest, options)

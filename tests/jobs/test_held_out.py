@@ -170,3 +170,26 @@ def test_rows_that_all_go_to_one_side_are_refused_before_anything_is_written(tmp
     said, held = capsys.readouterr(), {'test': 0, 'training': 30}[kind]
     assert said.err.startswith('mr-elm: --test 0.5: ') and f'found {held} of 30 for the test' in said.err
     assert said.err.count('\n') == 1 and list(tmp_path.iterdir()) == [rows]
+
+
+@pytest.mark.parametrize('method', ['pesvm', 'mr-kelm', 'oelm'])
+@pytest.mark.parametrize('words', [(), ('--task', 'regression', '--target', 'log')], ids=['classes', 'logarithms'])
+def test_a_model_of_packed_rows_knows_its_columns_although_some_rows_were_held_out(elm, tmp_path, method, words):
+    if words and method != 'pesvm':
+        return
+    X, labels = make_rows(regression=bool(words))
+    rows = write_table(tmp_path / 'rows.csv', X, np.exp(labels) if words else labels)
+    swapped = write_table(tmp_path / 'swapped.csv', X[:, ::-1], labels)
+    swapped.write_text(swapped.read_text().replace('y,a,b,c', 'y,c,b,a'))
+    elm('pack', rows, '-o', tmp_path / 'pack', *words[:2], '-q')
+    model = tmp_path / 'm.npz'
+    assert elm('train', method, tmp_path / 'pack', '--model', model, '--test', SHARE, *words, '-q').status == 0
+    answers = [elm('predict', model, path, '-o', '-', '--scores', '-q').out for path in (rows, swapped)]
+    assert answers[0] == answers[1] and len(answers[0].splitlines()) == 600
+
+
+@pytest.mark.parametrize('words', [('--drop', 'a'), ('--columns', 'b,c'), ('--category', 'a')], ids=' '.join)
+def test_columns_are_chosen_before_rows_are_packed(elm, tmp_path, words):
+    elm('pack', write_table(tmp_path / 'rows.csv', *make_rows()), '-o', tmp_path / 'pack', '-q')
+    done = elm('train', 'pesvm', tmp_path / 'pack', *words, '--hidden', 5, '--model', tmp_path / 'm.npz')
+    assert done.status == 1 and f'expected rows that are not packed yet for {words[0]}: say it to' in done.err
