@@ -86,8 +86,8 @@ METHODS = {
         },
         Tuning(
             'nodes, nu and L, from one pass over the rows',
-            'Score maps, kernels, weight scales, nu and L. Of the ten with the least error, choose by accuracy, '
-            'with --class-weight balanced by balanced accuracy.',
+            'Score maps, kernels, weight scales, nu and L. Of ten with small errors, choose by accuracy, with '
+            '--class-weight balanced by balanced accuracy.',
             f'{SEARCHES}:NodeSearch',
             'mr_elm.drivers.tune_pesvm:tune',
             {

@@ -23,9 +23,9 @@ class MRHits(MRFolds):
     labelled by output weights that were solved for without it.
 
     Input:  <split, rows>, text or packed
-    Output: <hits LAYER, JSON>
-                a list of lists: the weight of the held-out rows of each class,
-                then for each candidate that of those that it labels right
+    Output: <hits LAYER, arrays>
+                the weight of the held-out rows of each class, then for each
+                candidate that of those that it labels right
 
     Map:    label the held-out rows of the sample, count, write when the task ends.
     Reduce: add the counts of a key.

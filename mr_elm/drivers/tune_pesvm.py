@@ -115,13 +115,7 @@ def count_hits(
     counted = {}
     finals = GridTask(folds, [layers[kind] for kind in chosen], scores=weights)
     pairs = sorted(run_problem(inputs.data, MRHits, finals, 'held-out rows'))
-    for of_kind, (_, counts) in zip(chosen.values(), pairs, strict=True):
-        total, *hits = (list(map(round_sum, of_classes)) for of_classes in counts)
+    for of_kind, (_, (total, *hits)) in zip(chosen.values(), pairs, strict=True):
         for score, correct in zip(of_kind, hits, strict=True):
             counted[score] = replace(score, accuracy=measure_accuracy(correct, total, bool(inputs.weights)))
     return [counted.get(score, score) for score in scores]
-
-
-def round_sum(weights: float) -> float:
-    """Round a sum of weights to the digits that are the same for any splits."""
-    return float(f'{weights:.12g}')

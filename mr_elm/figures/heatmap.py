@@ -24,7 +24,7 @@ def draw(scores: list, best: Any, path: str | Path, goal: str = 'accuracy') -> N
         chosen, across, down, cmap = (best.nu, best.n_hidden), 'hidden nodes', 'nu', 'viridis_r'
         title = f'{best.kind.describe()}:\nheld-out squared error'
         if best.accuracy is not None:  # decides among the finalists
-            title += f'\nring: best {goal}\nof the ten smallest errors'
+            title += f'\nring: best {goal}\nof ten finalists'
     else:
         down = next(iter(best.parameters), '')
         cells = {(score.parameters.get(down), score.C): score.accuracy for score in scores}

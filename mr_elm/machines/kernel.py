@@ -226,12 +226,8 @@ class LeaveOneOutTask(KernelsTask):
     def score(self, number: int, rows: GatheredRows) -> dict[str, list]:
         """Return the scores of a kernel over some rows at each C."""
         omega = compute_lower_triangle(self.scale(rows.X), make_kernel(self.kernel, **self.kernels[number]))
-        weights = rows.weights
-        s, _ = weigh(omega, rows.numbers[:, None], weights)
-        if self.class_weights:  # are balanced over all rows: here over those of the sample
-            codes = rows.numbers.astype(int)
-            weights = weights / np.bincount(codes, weights)[codes]
-        scores = self.leave_one_out(decompose(omega), s, rows.numbers, weights)
+        s, _ = weigh(omega, rows.numbers[:, None], rows.weights)
+        scores = self.leave_one_out(decompose(omega), s, rows.numbers, rows.weights)
         return {'scores': [{'C': C, **score} for C, score in scores]}
 
     def leave_one_out(
@@ -250,4 +246,5 @@ class LeaveOneOutTask(KernelsTask):
             right = right * s[:, None]
         for C in self.C_values:
             solution = restore_mean(unweigh(decomposition.solve(right, C, leave_one_out=True), s), centred)
-            yield C, score_values(T - solution.residuals, numbers, weights, self.n_classes)
+            values, balanced = T - solution.residuals, self.class_weights is not None
+            yield C, score_values(values, numbers, weights, self.n_classes, balanced)

@@ -8,6 +8,7 @@ import numpy as np
 
 from mr_elm.features.kernels import KernelKind
 from mr_elm.features.landmarks import hash_rows
+from mr_elm.rows.blocks import take_weights
 from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers
 from mr_elm.typing import Floats, Rows, RowWeights
 
@@ -139,8 +140,10 @@ class NodeScore:
 def measure_accuracy(correct: Sequence[float], total: Sequence[float], balanced: bool) -> float:
     """Return the share of rows labelled right; balanced, the mean of this share over the classes that occur.
 
-    correct, total : weight of the rows labelled right, and of all, of each class.
+    correct, total : weight of the rows labelled right, and of all, of each class. Sums of weights are rounded to the
+    digits that are the same for any splits.
     """
+    correct, total = ([float(f'{weight:.12g}') for weight in of_classes] for of_classes in (correct, total))
     if balanced:
         return float(np.mean([right / n for right, n in zip(correct, total, strict=True) if n]))
     return sum(correct) / sum(total)
@@ -184,15 +187,19 @@ class Tuned:
     trained: tuple = ()
 
 
-def score_values(values: Floats, numbers: np.ndarray, weights: RowWeights, n_classes: int) -> dict[str, float]:
+def score_values(
+    values: Floats, numbers: np.ndarray, weights: RowWeights, n_classes: int, balanced: bool = False
+) -> dict[str, float]:
     """Score decision values (N, K) of all rows, weighted: {'accuracy': ...}, or {'rmse': ...} where n_classes is 0.
 
     numbers : (N,) class numbers, or targets.
     """
     if not n_classes:
         return {'rmse': float(np.sqrt(np.average((numbers - values[:, 0]) ** 2, weights=weights)))}
-    predicted = class_numbers(values, n_classes, ONE_VS_ALL)
-    return {'accuracy': float(np.average(predicted == numbers, weights=weights))}
+    codes, right = numbers.astype(int), class_numbers(values, n_classes, ONE_VS_ALL) == numbers
+    total = np.bincount(codes, weights, n_classes).tolist()
+    correct = np.bincount(codes[right], take_weights(weights, right), n_classes).tolist()
+    return {'accuracy': measure_accuracy(correct, total, balanced)}
 
 
 def fold_numbers(X: Rows, n_folds: int, seed: int) -> np.ndarray:

@@ -200,5 +200,5 @@ def test_the_title_of_a_figure_of_one_size_is_not_cut_off(tmp_path, monkeypatch)
     others = [selection.Score({'sigma': sigma}, 1.0, accuracy) for sigma, accuracy in ((1.0, 0.9), (2.0, 0.8))]
     heatmap.draw(others, others[0], tmp_path / 'map.png', 'balanced accuracy')
     assert inside == [True, True]
-    assert titles[0].endswith('ring: best balanced accuracy\nof the ten smallest errors')
+    assert titles[0].endswith('ring: best balanced accuracy\nof ten finalists')
     assert titles[1] == 'held-out balanced accuracy,\nbest 0.9000'
