@@ -17,13 +17,13 @@ ROOT = Path(__file__).parents[1]
 # What is measured: (the most that passes, what is wanted). What lies above the wanted figure is a debt: the commit that
 # raises a limit says what for.
 LIMITS = {
-    'nodes of rows': (42_840, 30_000),
+    'nodes of rows': (42_857, 30_000),
     'nodes of engines, passes and cli': (44_550, 32_000),
     'nodes of drivers, machines and estimators': (78_013, 50_000),
-    'nodes of features, sums and scores': (34_867, 28_000),
+    'nodes of features, sums and scores': (34_965, 28_000),
     'nodes of solvers': (36_655, 36_000),
     'nodes of benchmarks': (25_000, 25_000),
-    'nodes of package and stages': (285_287, 205_000),
+    'nodes of package and stages': (285_402, 205_000),
     'files of package and stages': (274, 200),
     'lines of the longest module': (600, 600),
     'lines of the longest function': (80, 80),

@@ -101,7 +101,7 @@ def input_facts(estimator: Any, classes: Collection[str]) -> dict[str, Any]:
     """Return what a reader of similar rows must know of those of an estimator. classes : names, none for numbers."""
     names = getattr(estimator, 'feature_names_in_', None)
     facts = {'kind': MEMORY, 'names': None if names is None else names.tolist()}
-    if isinstance(name := getattr(estimator, '_label_name', None), str) and name:
+    if isinstance(name := getattr(estimator, '_label_name', None), str) and name not in ('', *(facts['names'] or ())):
         facts['label_name'] = name
     missing = [text for text in MISSING_LABELS if text not in classes]
     if len(missing) < len(MISSING_LABELS):  # a class has the name of a missing label

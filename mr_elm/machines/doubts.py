@@ -21,23 +21,24 @@ ID_NAME = re.compile(r'(?i:(.*[ _.-])?id|index|idx|key|row([ _.-]?(id|no|nr|numb
 def warn_of_numbers(summary: Summary, held_out: float = 0.0, X: Rows | None = None) -> None:
     """Warn of features that name or number the rows.
 
-    They are called like an id, or range and variance are those of whole numbers in a row, perhaps without some of them.
-    held_out : share of the rows that are held out by chance. X : rows in memory, of which the user may have held out up
-    to a half: then their numbers must differ.
+    They are called like an id, or range and variance are those of whole numbers in a row.
+    held_out : share of these numbers that is missing by chance. X : rows in memory, of which the user may have held out
+    up to a half: then all of their numbers must be whole and different.
     """
     columns, n = summary.columns, summary.n_rows
     if n < MIN_NAME_ROWS or columns.n != n:
         return
     with np.errstate(over='ignore', invalid='ignore'):  # of numbers that are too large to count rows
-        span, share = columns.maximum - columns.minimum + 1, held_out
-        if X is not None:
-            share = np.clip(1 - n / span, 0, 0.5)
+        span = columns.maximum - columns.minimum + 1
+        share = np.clip(1 - n / span, 0, 0.5) if X is not None else held_out
         chance = 4 * np.sqrt(share / n)  # four standard deviations of range and variance, relative
         has_range = np.abs((1 - share) * span / n - 1) <= chance
         has_variance = np.abs(12 * columns.squares / n / np.maximum(span**2 - 1, 1) - 1) <= chance + 1e-9
     numbered = set(np.flatnonzero(has_range & has_variance).tolist())
     if X is not None:
-        numbered = {j for j in numbered if len(np.unique(sp.expand(X[:, [j]]))) == n}
+        numbered = {j for j in numbered if count_whole(X[:, [j]]) == n}
+    elif chance > 0.06:  # of so few rows, ages have such a range
+        numbered = set()
     if summary.encoding is None:
         names = dict(enumerate(summary.input.get('names') or ()))
     else:  # dates and categories are left out: a row a day is no accident
@@ -46,15 +47,19 @@ def warn_of_numbers(summary: Summary, held_out: float = 0.0, X: Rows | None = No
         numbered &= names.keys()
     for j in sorted(numbered | {j for j, name in names.items() if ID_NAME.fullmatch(name)}):
         name = summary.name_column(j)
-        first = float(columns.minimum[j])
-        last = float(columns.maximum[j])
-        if first.is_integer() and last.is_integer():
+        if columns.minimum[j].is_integer() and columns.maximum[j].is_integer():
             cure = f'leave it out with --drop {name}'
             if summary.in_memory and not summary.input['names']:
                 cure = 'leave the column out of X'
             elif summary.encoding or not summary.in_memory:
                 cure += f', or make categories of its values with --category {name} if rows share them'
-            warn_unsuitable(f'column {name} seems to name or number the rows, from {first:,.0f} to {last:,.0f}: {cure}')
+            warn_unsuitable(f'column {name} seems to name or number the rows: {cure}')
+
+
+def count_whole(x: Rows) -> int:
+    """Count the different whole numbers of a column."""
+    values = np.unique(sp.expand(x))
+    return int((values % 1 == 0).sum())
 
 
 def warn_of_constant(model: Model, X: Rows, labels: np.ndarray, weights: RowWeights = None) -> None:

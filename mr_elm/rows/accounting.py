@@ -59,7 +59,7 @@ def describe_bad_row(text: str, plan: InputPlan) -> str | None:
     row = describe_row(plan, file.path, line, facts['reason'], facts['detail'])
     if facts['n_bad'] > 1:
         row += f' ({facts["n_bad"]:,} bad rows so far)'
-    if 1 < facts['n_bad'] > facts['n_lines'] / 2:  # it is no fault of rows
+    if facts['n_bad'] > max(1, facts['n_lines'] / 2):  # it is no fault of rows
         return row
     return f'{row}; --bad-rows skip leaves such rows out'
 

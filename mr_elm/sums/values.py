@@ -37,7 +37,9 @@ DAY = (
     rf'|\d{{1,2}}[-/. ]?{MONTH}[-/. ,]*\d{{2}}(\d\d)?|{MONTH} \d{{1,2}},? \d{{4}}'
     rf'|\d{{1,2}}\.? [^\W\d_]{{3,}}\.? \d{{4}}|{MONTH} +\d{{1,2}} {TIME} \d{{4}})'  # of other languages, of C
 )
-DATE_OR_TIME = re.compile(rf'({WEEKDAY})?{DAY}(([T :]|, ?) ?{TIME})?|{CLOCK}( ?(Z|[A-Z]{{3,4}}))?', re.IGNORECASE)
+DATE_OR_TIME = re.compile(
+    rf'({WEEKDAY})?{DAY}(([T :]|, ?) ?{TIME})?|{CLOCK}( ?(Z|[A-Z]{{3,4}}|\+\d\d(:?\d\d)?))?', re.IGNORECASE
+)
 MIN_NAME_ROWS = 20  # rows that tell so
 DIGIT_FIRST = re.compile(r'([A-Z]{2,3} )?\W*\d')  # a number with signs before or behind it, perhaps
 DIGITS = re.compile(r'[-+.,\d]+')
@@ -234,7 +236,7 @@ def warn_of_doubt(name: str, values: ColumnValues, is_category: bool = False) ->
         n_rows, n_values = counts.total() - values.missing, len(counts) - bool(values.missing)
         n_texts, example = values.texts - values.dates or values.texts or n_rows, values.example or max(counts)
         others = ''
-        if odd := find_odd_forms(counts):
+        if n_values >= MIN_NAME_ROWS and (odd := find_odd_forms(counts)):  # numbers have many values
             n_texts, example = odd.total(), min(odd)
             others = f', others such as {quote(min(counts.keys() - odd.keys() - {MISSING}))}'
         kind = (
@@ -319,7 +321,7 @@ def choose_date(name: str, values: ColumnValues, dates: str, decided: Iterable[s
         reason = f'{may_be}, expected a day later than the 12th, or years of four digits: write them like 2020-12-31'
     else:
         reason = 'expected dates that are all written alike: write them like 2020-12-31'
-        if odd := find_odd_date(list(filter(None, values.counts or ()))):
+        if odd := find_odd_date(sorted(filter(None, values.counts or ()))):
             held, reason = odd, 'expected dates that are all written alike: correct such fields, or leave them empty'
     raise DataFormatError(
         f'column {name!r} {held}, {reason}, '

@@ -88,7 +88,7 @@ def test_a_zone_is_taken_into_account():
 
 
 @pytest.mark.parametrize(
-    'text', ['Mon Jan  6 10:00:00 UTC 2020', 'Wed, 01 Jan 2020 10:00:00 GMT', '3 août 2020', '10h30']
+    'text', ['Mon Jan  6 10:00:00 UTC 2020', 'Wed, 01 Jan 2020 10:00:00 GMT', '3 août 2020', '10h30', '00:30:00+02']
 )
 def test_dates_of_another_form_are_no_categories(text):
     with pytest.raises(
@@ -104,10 +104,11 @@ def test_dates_of_another_form_are_no_categories(text):
 def test_the_one_that_is_written_otherwise_is_named(form, order, odd):
     texts = [day.strftime(form) for day in pd.date_range('2019-05-05', periods=400)]
     texts[300] = odd
-    with pytest.raises(
-        DataFormatError, match=f"column 'x' holds '{odd}', and its dates are written {order}, .*correct"
-    ):
-        choose_column('x', ColumnValues.of(TextColumn(texts)))
+    said = f"column 'x' holds '{odd}', and its dates are written {order}, .*correct"
+    one, other = (ColumnValues.of(TextColumn(part)) for part in (texts[:150], texts[150:]))
+    for values in (one.merge(other), other.merge(one)):
+        with pytest.raises(DataFormatError, match=said):
+            choose_column('x', values)
 
 
 @pytest.mark.parametrize(
