@@ -81,9 +81,9 @@ class AutoEstimator(LivingRows):
             sample = take_sample(rows, summary, options.seed)
             choice = choose_machines(problem, sample, Budget(*read_budget(self.budget)), LOG.info, self.keep_sums)
             self.model_ = join_members([self._train(member, rows) for member in choice.members])
-            warn_of_constant(self.model_, rows.X, rows.y)
             if self._holds_out:
                 self._hold_out(hold_out_rows(choice), choice.held.X, choice.kind)
+            warn_of_constant(self.model_, rows.X, rows.y)
             self._importance = choice.measure_importance(self.encoding_)
         return self
 

@@ -1,6 +1,7 @@
 """The estimators that choose their machines have scikit-learn's interface."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import check_estimator
 
+from mr_elm.errors import UnsuitableWarning
 from mr_elm.estimators import AutoClassifier, AutoRegressor
 from mr_elm.export.facts import list_facts
 
@@ -108,3 +110,13 @@ def test_the_facts_of_a_model_say_whether_it_has_intervals():
     X = np.random.default_rng(0).normal(size=(60, 2))
     with_them, without = (AutoRegressor(**FEW, intervals=given).fit(X, X[:, 0]).to_model() for given in (True, False))
     assert 'errors of held-out rows' in list_facts(with_them)['intervals'] and 'intervals' not in list_facts(without)
+
+
+def test_a_rare_class_that_a_threshold_finds_is_not_said_to_be_lost(rng):
+    """Decision values are all below 0, but rows are labelled by their probabilities."""
+    X = rng.normal(size=(400, 3))
+    y = X[:, 0] + 2 * rng.normal(size=400) > 3.6
+    with warnings.catch_warnings():
+        warnings.simplefilter('error', UnsuitableWarning)
+        fitted = AutoClassifier(budget=20, probabilities=True, threshold='balanced', positive=True).fit(X, y)
+    assert (fitted.model_.decision_function(X) < 0).all() and fitted.predict(X).any()
