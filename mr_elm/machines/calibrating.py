@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, warn_unsuitable
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
 from mr_elm.model.header import ModelHeader
@@ -80,6 +80,11 @@ def calibrate(model: Kind, rows: HeldOut, kind: str = 'leave-one-out', threshold
             raise DataFormatError(
                 f'--threshold: expected two classes, found {len(header.classes)}: leave --threshold out, or set '
                 'threshold=None in Python'
+            )
+        if threshold != 'balanced' and header.parameters.get('class_weight'):
+            warn_unsuitable(
+                f'the threshold {threshold} is best for rows with their class weights, which make a rare class count '
+                'more than it says: leave the class weights out'
             )
         k = header.classes.index(header.positive)
         P = Labelling(2, calibration=fitted).probabilities(rows.decisions)[:, k]

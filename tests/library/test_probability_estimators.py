@@ -1,5 +1,7 @@
 """Probabilities of the estimators: scikit-learn's own checks, models of files, rows that come and leave."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -150,6 +152,16 @@ def two(table):
 
 
 CHOOSING = {'n_hidden': 30, 'probabilities': True, 'threshold': 'f1', 'positive': 'churned'}
+
+
+@pytest.mark.parametrize('threshold', ['f1', 5.0, 'balanced', None])
+def test_a_threshold_that_class_weights_move_is_named(two, threshold):
+    """Weights that make the classes equal do not move the threshold of the balanced accuracy."""
+    estimator = ESVMClassifier(n_hidden=30, probabilities=True, threshold=threshold, class_weight='balanced')
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        estimator.fit(*two)
+    assert ['class weights' in str(each.message) for each in caught].count(True) == (threshold in ('f1', 5.0))
 
 
 def test_a_threshold_stays_when_rows_come_and_is_fitted_anew_with_the_probabilities(two):
