@@ -15,7 +15,9 @@ from mr_elm.typing import Rows, RowWeights
 
 N_ROWS, FEW_ROWS = 500, 16  # that are looked at, at most; that show of most machines that they are not constant
 # how columns of numbers or names of rows are called
-ID_NAME = re.compile(r'(?i:(.*[ _.-])?id|index|idx|key|row([ _.-]?(id|no|nr|number))?)|.*[a-z0-9](Id|ID)')
+ID_NAME = re.compile(
+    r'(?i:(.*[ _.-])?(id|pid|mrn)|.*[ _.-](no|nr)|index|idx|key|row([ _.-]?(id|no|nr|number))?)|.*[a-z0-9](Id|ID)'
+)
 
 
 def warn_of_numbers(summary: Summary, held_out: float = 0.0, X: Rows | None = None) -> None:

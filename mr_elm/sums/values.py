@@ -268,6 +268,8 @@ def warn_of_doubt(name: str, values: ColumnValues, is_category: bool = False) ->
 def find_odd_forms(counts: Counter[str]) -> Counter[str]:
     """Return the values without the signs that most numbers of a column have, or none where most are no numbers."""
     forms = {text: DIGITS.sub('', text) for text in counts if text}
+    if sum(counts[text] for text in forms if read_number(text) is not None) > counts.total() / 2:
+        forms = {text: 'number' if read_number(text) is not None else text for text in forms}
     rows = Counter[str]()
     for text, form in forms.items():
         rows[form] += counts[text] * bool(DIGIT_FIRST.match(text))

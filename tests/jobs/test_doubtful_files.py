@@ -17,6 +17,8 @@ MANY = np.arange(N) % 5 == 0
 DOUBTFUL = {
     'ids': (TABLE.assign(customer_id=IDS), "'customer_id' seems to name"),
     'ids in capitals': (TABLE.assign(orderID=IDS), "'orderID' seems to name"),
+    'mrn': (TABLE.assign(MRN=IDS), "'MRN' seems to name"),
+    'numbers of patients': (TABLE.assign(patient_no=IDS), "'patient_no' seems to name"),
     'few ids': (TABLE.assign(store_id=TABLE['items']), "'store_id' seems to name"),
     'numbers of rows': (TABLE.assign(n=np.arange(N)), "'n' seems to name or number the rows"),
 }
@@ -80,6 +82,13 @@ def test_the_values_that_make_a_column_of_numbers_categories_are_named(warn, odd
     found = warn(TABLE.assign(paid=money), '--encode', 'auto')
     assert len(found) == 1 and f"{N // 20} of them with text such as '{odd}', others such as " in found[0], found
     assert 'correct these fields' in found[0]
+
+
+def test_all_typing_errors_of_a_column_of_numbers_are_counted(warn):
+    values = TABLE['price'].astype(str)
+    values[[3, 50]] = '12,8', '?'
+    [found] = warn(TABLE.assign(hb=values), '--encode', 'auto')
+    assert "2 of them with text such as '12,8', others such as '" in found
 
 
 @pytest.mark.parametrize('encode', ['refuse', 'auto'])
