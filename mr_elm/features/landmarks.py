@@ -81,6 +81,10 @@ class Landmarks:
         if self._n_new:
             hashes, first = np.unique(np.concatenate([part[0] for part in self._parts]), return_index=True)
             rows = stack([part[1] for part in self._parts])[first[: self.n_landmarks]]
+            if sp.issparse(rows):  # of equal rows the first one is taken, in any order: they keep zeros alike
+                rows.eliminate_zeros()
+            else:
+                rows = rows + 0.0  # -0.0 becomes 0.0
             self._parts, self._n_new = [(hashes[: self.n_landmarks], rows)], 0
 
     @property

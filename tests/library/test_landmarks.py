@@ -72,6 +72,20 @@ def test_repeated_rows_do_not_change_the_choice():
     assert np.array_equal(chosen(np.vstack([X, X[:200]])).rows, chosen(X).rows)
 
 
+def test_equal_rows_are_kept_with_the_same_bits_whichever_comes_first():
+    X = np.array([[0.0, 2.0, 0.0], [-0.0, 2.0, -0.0]])
+    sparse = sp.csr_matrix(([0.0, 2.0, -0.0, 2.0], [0, 1, 2, 1], [0, 3, 4]), shape=(2, 3))
+    for rows in (X, X[::-1], sparse, sparse[::-1]):
+        found = Landmarks(5, 0)
+        for k in range(2):
+            found.add(rows[k : k + 1])
+        kept = found.rows
+        if sp.issparse(kept):
+            assert kept.nnz == 1
+            kept = kept.toarray()
+        assert kept.tobytes() == X[:1].tobytes()
+
+
 def test_the_seed_changes_the_choice():
     choices = [as_set(chosen(make_rows(), seed).rows) for seed in range(5)]
     assert all(len(a & b) < L / 2 for i, a in enumerate(choices) for b in choices[:i])
