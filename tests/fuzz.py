@@ -65,7 +65,7 @@ def list_properties(words):
 
 def fuzz(name, seconds):
     """Fuzz a property in a process of its own; returns (its exit status, what it printed last)."""
-    words = [sys.executable, '-m', 'pytest', '-p', 'fuzz', '-n0', '-m', 'hypothesis', name]
+    words = [sys.executable, '-m', 'pytest', '-p', 'fuzz', '-p', 'no:timeout', '-n0', '-m', 'hypothesis', name]
     environment = os.environ | {SECONDS: str(seconds), 'PYTHONPATH': str(ROOT / 'tests')}
     done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=environment)
     return done.returncode, (done.stderr + done.stdout)[-3000:]
