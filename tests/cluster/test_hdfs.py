@@ -41,30 +41,3 @@ def test_a_cluster_that_is_down_is_named(cluster, tmp_path):
     )
     with pytest.raises(OSError, match=r'hdfs:///x: HDFS does not answer.*127\.0\.0\.1'):
         store.find('hdfs:///x')
-
-
-@pytest.mark.parametrize(
-    'properties',
-    [
-        {'hadoop.security.authentication': 'kerberos'},
-        {'dfs.nameservices': 'ha'},
-        {'dfs.webhdfs.enabled': 'false'},
-        {'fs.defaultFS': 'file:///'},
-    ],
-)
-def test_where_web_hdfs_will_not_do_the_command_is_used(properties):
-    assert open_web_hdfs({'fs.defaultFS': 'hdfs://host:9000', **properties}, in_task=True) is None
-
-
-@pytest.mark.parametrize(
-    'properties, url',
-    [
-        ({}, 'http://host:9870'),
-        ({'dfs.http.policy': 'HTTPS_ONLY'}, 'https://host:9871'),
-        ({'dfs.namenode.http-address': 'web:80'}, 'http://web:80'),
-        ({'dfs.http.policy': 'HTTPS_ONLY', 'dfs.namenode.https-address': '0.0.0.0:81'}, 'https://host:81'),
-    ],
-)
-def test_web_hdfs_is_where_the_configuration_says(properties, url):
-    system, name_node = open_web_hdfs({'fs.defaultFS': 'hdfs://host:9000', **properties})
-    assert (system.url, name_node) == (f'{url}/webhdfs/v1', 'host:9000')

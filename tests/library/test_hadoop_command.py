@@ -85,6 +85,7 @@ SECURE = {**CLUSTER, 'hadoop.security.authentication': 'kerberos'}
         ({'dfs.namenode.http-address': 'web:80'}, 'http://web:80'),
         ({'dfs.http.policy': 'HTTPS_ONLY', 'dfs.namenode.http-address': 'web:80'}, 'https://node:9871'),
         ({'dfs.http.policy': 'HTTPS_ONLY', 'dfs.namenode.https-address': 'web:443'}, 'https://web:443'),
+        ({'dfs.http.policy': 'HTTPS_ONLY', 'dfs.namenode.https-address': '0.0.0.0:81'}, 'https://node:81'),
     ],
 )
 def test_files_are_reached_by_the_address_of_the_configuration(properties, url, monkeypatch):
@@ -105,8 +106,11 @@ def test_kerberos_tells_the_user(monkeypatch):
     [
         ({}, False),
         ({'fs.defaultFS': 'file:///'}, False),
+        ({'fs.defaultFS': 'file:///'}, True),
         ({**CLUSTER, 'dfs.nameservices': 'two'}, False),
+        ({**CLUSTER, 'dfs.nameservices': 'two'}, True),
         ({**CLUSTER, 'dfs.webhdfs.enabled': 'false'}, False),
+        ({**CLUSTER, 'dfs.webhdfs.enabled': 'false'}, True),
         (SECURE, True),
     ],
 )
