@@ -268,12 +268,13 @@ def warn_of_doubt(name: str, values: ColumnValues, is_category: bool = False) ->
 def find_odd_forms(counts: Counter[str]) -> Counter[str]:
     """Return the values without the signs that most numbers of a column have, or none where most are no numbers."""
     forms = {text: DIGITS.sub('', text) for text in counts if text}
-    if sum(counts[text] for text in forms if read_number(text) is not None) > counts.total() / 2:
-        forms = {text: 'number' if read_number(text) is not None else text for text in forms}
+    plain = {text for text in forms if read_number(text) is not None}
+    if sum(counts[text] for text in plain) > counts.total() / 2:
+        forms = {text: 'number' if text in plain else text for text in forms}
     rows = Counter[str]()
     for text, form in forms.items():
         rows[form] += counts[text] * bool(DIGIT_FIRST.match(text))
-    [(usual, n_rows)] = rows.most_common(1) or [('', 0)]
+    [(usual, n_rows)] = rows.most_common(1)
     odd = Counter({text: counts[text] for text, form in forms.items() if form != usual})
     return odd if odd.total() < n_rows else Counter()
 
@@ -310,7 +311,8 @@ def make_category(name: str, counts: Mapping[str, float], most: int) -> Column:
 
 def choose_date(name: str, values: ColumnValues, dates: str, decided: Iterable[str]) -> Column:
     """Choose how one column of dates becomes features. Raises DataFormatError where dates are refused, or in doubt."""
-    orders, held = list_orders(values, decided), f'holds dates or times such as {quote(values.example)}'
+    orders = list_orders(values, decided)
+    held = f'holds dates or times such as {quote(values.example)}'
     if dates == AUTO and len(orders) == 1:
         mean, hours = (values.days or {})[orders[0]], tuple(values.hours)
         if len(hours) == 1:  # midnight, in a column without times of day
