@@ -51,8 +51,8 @@ def tuning_of_dual(what: str, examples: dict[str, str], search: str = 'BoxSearch
     """Describe how a method of the dual is tuned."""
     return Tuning(
         what,
-        'Score a grid of kernel parameters and C by cross-validation. Choose by accuracy, with --class-weight '
-        'balanced by balanced accuracy.',
+        'Score a grid of kernel parameters and C by cross-validation. Choose by accuracy, or by balanced '
+        'accuracy if --class-weight is balanced.',
         f'{SEARCHES}:{search}',
         'mr_elm.drivers.tune_kernels:cross_validate',
         examples,
@@ -63,7 +63,7 @@ METHODS = {
     'auto': Method(
         'the one to begin with: chooses and averages machines',
         'Choose machines by a sample of the rows, train them on all rows, and average them: leaves of boosted trees '
-        'and landmarks in one ridge regression; of few rows kernel machines and random nodes.',
+        'and landmarks in one ridge regression; for few rows, kernel machines and random nodes.',
         f'{OPTIONS}:AutoOptions',
         'mr_elm.drivers.auto:train',
         (f'{ESTIMATORS}:AutoClassifier', f'{ESTIMATORS}:AutoRegressor'),
@@ -86,8 +86,8 @@ METHODS = {
         },
         Tuning(
             'nodes, nu and L, from one pass over the rows',
-            'Score maps, kernels, weight scales, nu and L. Of ten with small errors, choose by accuracy, with '
-            '--class-weight balanced by balanced accuracy.',
+            'Score maps, kernels, weight scales, nu and L. Choose from ten with small errors by accuracy, or balanced '
+            'accuracy if --class-weight is balanced.',
             f'{SEARCHES}:NodeSearch',
             'mr_elm.drivers.tune_pesvm:tune',
             {
@@ -174,7 +174,7 @@ METHODS = {
         Tuning(
             'kernel and C, by leave-one-out in closed form',
             'Score a grid of kernel parameters and C by leave-one-out, computed with a formula. Choose by accuracy, '
-            'with --class-weight balanced by balanced accuracy. Each kernel has one reduce task, and one '
+            'or by balanced accuracy if --class-weight is balanced. Each kernel has one reduce task, and one '
             'eigendecomposition for all C.',
             f'{SEARCHES}:KELMSearch',
             'mr_elm.drivers.tune_kernels:leave_one_out',

@@ -14,14 +14,14 @@ from mr_elm.cli.options import HELP
 HEAD = """# All commands and their options
 
 `mr-elm COMMAND --help` prints what most people need, and examples; `--help-all` prints all options of a command,
-`--help-input` and `--help-runner` those of the input and of the runner. Each option is on this page once, in the
-section of the first command that has it; the sections of other commands name it.
+`--help-input` and `--help-runner` those of the input and of the runner. If an option means the same in several
+commands, the section of the first one explains it, and the sections of the others name it.
 
-All commands also have `--config FILE.toml`, which reads options from a file, such as `hidden = 500` or
-`drop = ["id", "date"]` (the command line counts more). Lines above all tables are for every command, and an option
-that a command does not have is an error. Lines in a table, such as `[train]` or `[predict]`, are for the command of
-this name only, so one file can serve all commands. `--log-file FILE` adds what the command says on standard error to a
-file, each line with the time.
+All commands also have `--config FILE.toml`, which reads options from a file, such as `hidden = 500` or `drop = ["id",
+"date"]` (the command line counts more). Lines before the first table are for every command: each command must have
+these options. Lines in a table, such as `[train]` or `[predict]`, are for the command of this name only, so one file
+can serve all commands. `--log-file FILE` adds what the command says on standard error to a file, each line with the
+time.
 """
 SHARED = {'input': 'Options of the input', 'runner': 'Options of the runner'}
 OTHERS = 'Other runner options of mrjob may be given too, such as `-D mapreduce.job.maps=8`.\n'

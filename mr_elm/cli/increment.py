@@ -29,7 +29,7 @@ from mr_elm.store import load_header, lock
 
 
 def update(argv: Sequence[str]) -> None:
-    """Add new rows to a model of pesvm or elm; the job runs over the new rows only."""
+    """Add new rows to a model that has sums; the job runs over the new rows only."""
     change(argv, 'update', increment.update, update.__doc__)
 
 
@@ -79,8 +79,8 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., NodeModel], 
         action='append',
         metavar='INPUT',
         help=AdvancedHelp(
-            'fit probabilities or intervals anew, to these rows of the new model (default: update keeps those of '
-            'MODEL, forget leaves them out); may be repeated'
+            'fit probabilities or intervals anew, to these rows, which the new model has (default: update keeps '
+            'those of MODEL, forget leaves them out); may be repeated'
         ),
     )
     add_runner_options(parser)

@@ -37,8 +37,8 @@ class RunnerOptions:
 
     jobs: int | None = option(
         None,
-        'local: the number of processes (default: MR_ELM_JOBS, or one for each core; fewer if --memory holds the sums '
-        'of fewer)',
+        'local: the number of processes (default: MR_ELM_JOBS, or one for each core; fewer if --memory is too small '
+        'for so many)',
         'runner',
         advanced=True,
     )
@@ -52,7 +52,8 @@ class RunnerOptions:
     )
     partitions_of_rows: int | None = option(
         None,
-        'spark: the number of map tasks (default: one for each core, on a cluster also one for each 128 MB)',
+        'spark: the number of map tasks (default: one for each core, or on a cluster one for each 128 MB if those are '
+        'more)',
         'runner',
         advanced=True,
     )
@@ -355,7 +356,9 @@ def add_runner_options(parser: Parser) -> None:
     python.add_argument(
         '--bundle',
         metavar='ARCHIVE',
-        help=AdvancedHelp('hadoop, emr, spark: an archive of `mr-elm bundle` with all that tasks need'),
+        help=AdvancedHelp(
+            'hadoop, emr, spark: an archive of `mr-elm bundle`, which has all that tasks need except Python'
+        ),
     )
     add_quiet_option(group)
     group.add_argument('-v', '--verbose', action='store_true', help=AdvancedHelp("print mrjob's log too"))

@@ -72,7 +72,9 @@ def add_ledger_options(parser: Any) -> None:
     parser.add_argument(
         '--sign',
         metavar='PRIVATE.pem',
-        help=AdvancedHelp('--ledger: sign the receipt with this Ed25519 key (needs the package cryptography)'),
+        help=AdvancedHelp(
+            '--ledger: sign the receipt, the record of removed rows, with this Ed25519 key (needs cryptography)'
+        ),
     )
 
 

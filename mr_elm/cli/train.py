@@ -212,7 +212,7 @@ def add_model_options(parser: Parser, required: bool = True, living: bool = Fals
         group.add_argument(
             '--script',
             action='store_true',
-            help=AdvancedHelp('train nothing; print a shell script that trains stage by stage'),
+            help=AdvancedHelp('not auto: train nothing; print a shell script that trains stage by stage'),
         )
         group.add_argument(
             '--test', type=read_test, metavar='SHARE|FILE', help=('score it on held-out rows, or on a file')

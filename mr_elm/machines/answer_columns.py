@@ -34,7 +34,9 @@ class AnswerColumns:
         read=float,
     )
     leverage: bool = option(
-        False, 'pesvm, elm, auto with --keep-sums: write how unlike the rows of the training a row is', advanced=True
+        False,
+        'pesvm, elm, auto with --keep-sums: write how much a row differs from those of the training',
+        advanced=True,
     )
     threshold: float | None = option(
         None,

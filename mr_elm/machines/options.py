@@ -213,9 +213,8 @@ class AutoOptions(TargetOptions):
     scale: str = 'standard'
     budget: str | None = option(
         None,
-        'at most N leaves and landmarks together in a machine, such as 2000, or machines '
-        'that take about T seconds of one core, such as 60s, by a fixed formula, without the time of the choice '
-        '(default: 4s)',
+        '2000: at most so many leaves and landmarks together in a machine; 60s: about so many seconds of one core '
+        'for each machine, by a fixed formula, without the time of the choice (default: 4s)',
         'auto',
         metavar='N|Ts',
     )
@@ -398,8 +397,8 @@ class KELMOptions(CentredOptions, KernelOptions):
     )
     emit: str = option(
         'rows',
-        'cholesky, svd: how tasks send the kernel matrix. rows: whole rows, without a shuffle; entries: from columns, '
-        'each number alone, as in the paper, and with svd its products too',
+        'cholesky, svd: how tasks send the kernel matrix. rows: whole rows, without a shuffle; entries: each number '
+        "alone, computed from columns, as in the paper; with svd also U'T and V S^-1",
         SOLVER,
         ('rows', 'entries'),
         advanced=True,

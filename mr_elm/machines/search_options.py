@@ -55,7 +55,7 @@ class KernelSearch:
         GRIDS,
     )
     sigma: tuple[float, ...] | None = option(None, OF_GRID, GRID)
-    degree: tuple[float, ...] | None = option(None, OF_GRID, GRID, advanced=True)
+    degree: tuple[float, ...] | None = option(None, 'values to try, in place of the grid: 2,3', GRID, advanced=True)
     C: tuple[float, ...] | None = option(None, OF_GRID, GRID)
     sample: int | None = sample_option('tune on')
     table: str | None = table_option('scores')

@@ -53,9 +53,8 @@ class TrainingOptions:
     probabilities: bool = option(False, 'fit probabilities, and label by them')
     threshold: Any = option(
         None,
-        '--probabilities of two classes: choose the probability of the positive class above which a '
-        'row is of it, by rows held out: balanced (accuracy), f1, or how much worse a missed row of it is '
-        'than a false one',
+        '--probabilities of two classes: choose on held-out rows from which probability on a row is positive: for '
+        'the best balanced accuracy or f1, or by COST, how much worse a missed positive row is than a false one',
         metavar='balanced|f1|COST',
         advanced=True,
     )
@@ -144,7 +143,7 @@ class NodeOptions(TrainingOptions):
     n_hidden: int = option(N_HIDDEN, 'how many hidden nodes', NODES_GROUP, flag='--hidden', metavar='L')
     weight_scale: float = option(
         1.0,
-        'standard deviation of the pre-activations on scaled rows; a Gaussian has '
+        'standard deviation of w . z over the scaled rows z, w the weights of a node; a Gaussian has '
         'sigma = sqrt(v)/S, v the sum of the variances of the scaled features',
         NODES_GROUP,
         metavar='S',

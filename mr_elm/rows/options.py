@@ -190,8 +190,8 @@ class RowOptions:
     )
     weight_column: ColumnPlace = option(
         None,
-        'name or index of the column that says how often each row counts; `none` if the rows for a model that was '
-        'trained with weights have none',
+        'name or index of the column that says how often each row counts; `none` if the model was trained with '
+        'weights, but these rows have none',
         INPUT,
         metavar='NAME|INDEX',
         advanced=True,
@@ -223,7 +223,7 @@ class RowOptions:
     )
     missing_labels: tuple[str, ...] | None = option(
         None,
-        'texts that stand for a missing label, with which a row is bad; an empty label always is (default: '
+        'texts that stand for a missing label, as an empty one does; such a row is bad (default: '
         f'{",".join(MISSING_LABELS[1:])}, or those of the model)',
         INPUT,
         metavar='A,...',
@@ -243,8 +243,8 @@ class RowOptions:
     )
     part_by: tuple[ColumnPlace, ...] = option(
         (),
-        'keep the sums of parts of the rows too, for `mr-elm parts`: file, a part for each input file; or names or '
-        'indexes of columns, which are then no features, a part for each of their values',
+        'keep the sums of parts of the rows too, for `mr-elm parts`. file: a part for each input file; names or '
+        'indexes of columns, which are then no features: a part for each of their values',
         **COLUMNS,
     )
     n_features: int | None = option(
@@ -255,7 +255,7 @@ class RowOptions:
     encoding: Any = None
     max_categories: int = option(
         MAX_CATEGORIES,
-        '--encode auto: values of a column, the most frequent ones, that have an indicator of their own; the others '
+        '--encode auto: how many values of a column, the most frequent ones, get a feature of their own; the others '
         'share one',
         INPUT,
         metavar='K',
@@ -264,7 +264,7 @@ class RowOptions:
     category: tuple[ColumnPlace, ...] = option(
         (),
         '--encode auto: names or indexes of columns whose numbers are names, such as a postal code: each value gets '
-        'an indicator of its own',
+        'a feature of its own',
         **COLUMNS,
     )
     dates: str = option(
