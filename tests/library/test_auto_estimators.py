@@ -17,10 +17,9 @@ FEW = {'budget': 10}  # nodes; as many as without a budget take twice as long, i
 
 
 @pytest.mark.filterwarnings('ignore')
-@pytest.mark.parametrize(
-    'estimator', [AutoClassifier(**FEW), AutoRegressor(**FEW), AutoClassifier(**FEW, keep_sums=True)], ids=repr
-)
+@pytest.mark.parametrize('estimator', [AutoClassifier(**FEW, keep_sums=True), AutoRegressor(**FEW)], ids=repr)
 def test_scikit_learn_finds_no_fault(estimator):
+    """A classifier without sums is checked among those that encode columns."""
     found = check_estimator(estimator, on_fail=None)
     assert [(row['check_name'], row['exception']) for row in found if row['status'] == 'failed'] == []
 
@@ -53,11 +52,11 @@ def read_score(messages):
     return float(score), int(n.replace(',', ''))
 
 
-@pytest.mark.parametrize(('draw', 'n', 'keep_sums'), [(write_words, 1300, True), (draw_digits, 500, False)])
+@pytest.mark.parametrize(('draw', 'n', 'keep_sums'), [(write_words, 1100, True), (draw_digits, 400, False)])
 def test_the_share_that_is_said_is_that_of_the_model_whatever_its_size(rng, caplog, draw, n, keep_sums):
     X, labels = draw(rng, n + 2000)
     said, right = [], []
-    for budget in (60, 300, None):
+    for budget in (60, None):
         caplog.clear()
         with caplog.at_level('INFO', 'mr_elm.estimators.auto'):
             model = AutoClassifier(budget, keep_sums, probabilities=False).fit(X[:n], labels[:n])
@@ -65,14 +64,14 @@ def test_the_share_that_is_said_is_that_of_the_model_whatever_its_size(rng, capl
         said.append(share / 100)
         right.append(model.score(X[n:], labels[n:]))
         assert abs(said[-1] - right[-1]) < 0.02 + 4 * (said[-1] * (1 - said[-1]) / n_held) ** 0.5
-    assert said[2] - said[0] > 0.4 * (right[2] - right[0]) > 0
+    assert said[1] - said[0] > 0.4 * (right[1] - right[0]) > 0
 
 
-@pytest.mark.parametrize('n', [500, 1500])
+@pytest.mark.parametrize('n', [400, 1100])
 def test_the_error_that_is_said_of_a_regression_is_that_of_the_model_whatever_its_size(rng, caplog, n):
     X = rng.uniform(-2, 2, size=(n + 2000, 5))
     t = np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(X))
-    for budget in (60, 300, None):
+    for budget in (60, None):
         caplog.clear()
         with caplog.at_level('INFO', 'mr_elm.estimators.auto'):
             model = AutoRegressor(budget).fit(X[:n], t[:n])

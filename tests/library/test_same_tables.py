@@ -1,21 +1,18 @@
 """The same table has the same answers, whatever holds it: text of CSV, Parquet, Arrow, a data frame."""
 
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from reference.commands import elm
 
 from mr_elm.estimators import ESVMClassifier, to_estimator
 from mr_elm.model.file import read_model
 from mr_elm.rows.columns import NumberColumn, TextColumn
 from mr_elm.rows.encoding import Column
 
-ELM = Path(sys.executable).with_name('mr-elm')
 N = 90
 BLANKS = np.array(['', ' ', '\t', ' \t '])
 
@@ -218,8 +215,8 @@ def test_a_number_is_the_category_of_the_same_value_if_there_is_one(categories, 
     assert column(*categories).find_categories(given).tolist() == wanted
 
 
-def check_warnings(model, new, said, tmp_path):
-    """Demand that an estimator and the commands warn alike of new rows, a command once for all its tasks."""
+def check_warnings(model, new, said, runner, tmp_path):
+    """Demand that an estimator and the commands warn alike of new rows, a command once for all its three tasks."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter('always')
         to_estimator(model).predict(new.drop(columns='label'))
@@ -230,10 +227,8 @@ def check_warnings(model, new, said, tmp_path):
         ('evaluate', tmp_path / 'm.npz', tmp_path / 'new.csv'),
         ('update', tmp_path / 'm.npz', tmp_path / 'new.csv', '--model', tmp_path / 'updated.npz'),
     ):
-        done = subprocess.run(
-            [ELM, *map(str, words), '-q', '-r', 'local', '-D', 'mapreduce.job.maps=3'], capture_output=True, text=True
-        )
-        assert (done.returncode, done.stderr.splitlines()) == (0, [f'mr-elm: warning: {each}' for each in said])
+        done = elm(*words, '-q', '-r', runner, '-D', 'mapreduce.job.maps=3')
+        assert (done.status, done.err.splitlines()) == (0, [f'mr-elm: warning: {each}' for each in said])
 
 
 @pytest.mark.parametrize(
@@ -247,18 +242,18 @@ def test_a_column_without_any_known_category_is_named(values, warns, categories,
     model = train(here, tmp_path / 'old.csv', tmp_path / 'm.npz')
     new = pd.DataFrame({'plan': values, 'size': range(len(values)), 'label': np.arange(len(values)) % 2})
     said = "column 'plan' holds only missing or unknown values, none of those of the training, such as 'a', 'b'"
-    check_warnings(model, new, warns * [said], tmp_path)
+    check_warnings(model, new, warns * [said], 'inline', tmp_path)
 
 
 @pytest.mark.parametrize(
-    ('n_rows', 'last', 'lost'),
+    ('n_rows', 'last', 'lost', 'runner'),
     [
-        (20, {}, ['age', 'height', 'joined', 'left']),
-        (19, {}, []),
-        (20, {'height': '2', 'left': '2024-03-11'}, ['age', 'joined']),
+        (20, {}, ['age', 'height', 'joined', 'left'], 'inline'),
+        (19, {}, [], 'inline'),
+        (20, {'height': '2', 'left': '2024-03-11'}, ['age', 'joined'], 'local'),
     ],
 )
-def test_a_column_of_numbers_or_dates_that_has_lost_its_values_is_named(n_rows, last, lost, here, tmp_path):
+def test_a_column_of_numbers_or_dates_that_has_lost_its_values_is_named(n_rows, last, lost, runner, here, tmp_path):
     """A single value is enough. A column without one in the training is not named, nor one that is always the mean."""
     n = np.arange(40)
     days = [f'2024-0{k % 9 + 1}-{k % 15 + 11}' for k in n]
@@ -277,4 +272,4 @@ def test_a_column_of_numbers_or_dates_that_has_lost_its_values_is_named(n_rows, 
         'taken instead; fill it, or train without this column'
         for name in lost
     ]
-    check_warnings(model, new, said, tmp_path)
+    check_warnings(model, new, said, runner, tmp_path)
