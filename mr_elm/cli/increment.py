@@ -70,7 +70,7 @@ def merge(argv: Sequence[str]) -> None:
 def change(argv: Sequence[str], command: str, driver: Callable[..., NodeModel], description: str | None) -> None:
     """Run a driver over a model and rows, and write the new model."""
     parser = Parser(command, description)
-    parser.add_argument('known', metavar='MODEL', help='a model of mr-elm train pesvm or elm')
+    parser.add_argument('known', metavar='MODEL', help='a model of pesvm or elm, or of auto --keep-sums')
     add_input_options(parser)
     add_output_options(parser)
     add_ledger_options(parser)
@@ -79,8 +79,8 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., NodeModel], 
         action='append',
         metavar='INPUT',
         help=AdvancedHelp(
-            'fit probabilities or intervals anew, to these rows, which the new model has (default: update keeps '
-            'those of MODEL, forget leaves them out); may be repeated'
+            'fit probabilities or intervals anew, to these rows of the new model (default: update keeps the old ones, '
+            'forget drops them); may be repeated'
         ),
     )
     add_runner_options(parser)

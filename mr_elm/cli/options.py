@@ -340,7 +340,7 @@ def add_runner_options(parser: Parser) -> None:
         '--runner',
         choices=tuple(ENGINES),
         metavar='NAME',
-        help=f'local (all cores from {INLINE_BYTES / 1e6:.0f} MB on), inline (one), hadoop, spark or '
+        help=f'local (all cores; without -r, from {INLINE_BYTES / 1e6:.0f} MB on), inline (one), hadoop, spark or '
         f'emr (default: {DEFAULT_ENGINE})',
     )
     group.set_defaults(small=0)

@@ -66,7 +66,7 @@ def add_ledger_options(parser: Any) -> None:
         '--ledger',
         metavar='FILE',
         help=AdvancedHelp(
-            'a ledger of the rows of the model, so that forget refuses others: keyed hashes, with the key in FILE.key'
+            'a ledger: keyed hashes of the rows of the model, with the key in FILE.key; forget refuses other rows'
         ),
     )
     parser.add_argument(

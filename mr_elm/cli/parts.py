@@ -31,7 +31,7 @@ from mr_elm.progress import Reporter
 class PartsOptions:
     """Say which machines of the parts are scored."""
 
-    nu: tuple[float, ...] | None = option(None, 'weights of the errors to score (default: that of the model); C of elm')
+    nu: tuple[float, ...] | None = option(None, 'values of nu to score, or of C for elm (default: that of the model)')
 
 
 def parts(argv: Sequence[str]) -> None:

@@ -213,8 +213,8 @@ class AutoOptions(TargetOptions):
     scale: str = 'standard'
     budget: str | None = option(
         None,
-        '2000: at most so many leaves and landmarks together in a machine; 60s: about so many seconds of one core '
-        'for each machine, by a fixed formula, without the time of the choice (default: 4s)',
+        '2000: at most so many leaves and landmarks together in a machine; 60s: as many as about so many seconds of '
+        'one core allow for each machine, by a fixed formula; the choice of machines is not counted (default: 4s)',
         'auto',
         metavar='N|Ts',
     )

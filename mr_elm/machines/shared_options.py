@@ -53,8 +53,8 @@ class TrainingOptions:
     probabilities: bool = option(False, 'fit probabilities, and label by them')
     threshold: Any = option(
         None,
-        '--probabilities of two classes: choose on held-out rows from which probability on a row is positive: for '
-        'the best balanced accuracy or f1, or by COST, how much worse a missed positive row is than a false one',
+        '--probabilities of two classes: choose on held-out rows the probability above which a row is positive. '
+        'balanced, f1: for the best such score; COST: a missed positive row is COST times as bad as a false one',
         metavar='balanced|f1|COST',
         advanced=True,
     )

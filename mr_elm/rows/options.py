@@ -237,8 +237,8 @@ class RowOptions:
     )
     drop: tuple[str, ...] | None = option(
         None,
-        'names or indexes of columns that are not features; rows for a model need not name those that its training '
-        'left out',
+        'names or indexes of columns that are not features; with a model, those that its training left out need '
+        'not be named again',
         **COLUMNS,
     )
     part_by: tuple[ColumnPlace, ...] = option(
