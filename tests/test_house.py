@@ -50,26 +50,25 @@ HOMES = os.pathsep.join(str(ROOT / folder) + os.sep for folder in ('mr_elm', 'st
 WALK = """
 import os, sys, threading
 import mrjob.job, numpy, scipy.linalg  # not to be walked through: that takes seconds
-homes, entered = tuple(sys.argv.pop(1).split(os.pathsep)), set()
+homes, codes = tuple(sys.argv.pop(1).split(os.pathsep)), set()
 def enter(frame, event, argument):
-    code = frame.f_code
-    if event == 'call' and code.co_flags & 1 and not code.co_name.startswith('<'):
-        path = os.path.realpath(code.co_filename)
-        if path.startswith(homes):
-            entered.add((path, code.co_firstlineno))
+    if event == 'call':
+        codes.add(frame.f_code)
 from mr_elm.cli import main
 threading.setprofile(enter)
 sys.setprofile(enter)
 status = main(sys.argv[1:])
 sys.setprofile(None)
+functions = ((os.path.realpath(code.co_filename), code) for code in codes if code.co_flags & 1)
+entered = {(path, code.co_firstlineno) for path, code in functions if path.startswith(homes) and code.co_name[0] != '<'}
 files = (getattr(module, '__file__', None) for module in list(sys.modules.values()))
 loaded = [path for path in files if path and os.path.realpath(path).startswith(homes)]
 print(status or 0, len({path for path, _ in entered}), len(entered), len(loaded), file=sys.stderr)
 """
 
 
-def trees(*folders):
-    """Yield (path, syntax tree) for each file of some folders; links to the folders at the top are not followed."""
+def read_nodes(*folders):
+    """Yield (path, nodes of its syntax tree) for each file of some folders; links to the folders are not followed."""
     for folder in folders:
         for path in sorted((ROOT / folder).rglob('*.py')):
             if path.resolve() == path:
@@ -78,8 +77,8 @@ def trees(*folders):
 
 @cache
 def parse(path):
-    """Return the syntax tree of a file."""
-    return ast.parse(path.read_text(encoding='utf-8'))
+    """Return the nodes of the syntax tree of a file, its module first."""
+    return list(ast.walk(ast.parse(path.read_text(encoding='utf-8'))))
 
 
 def is_docstring(node):
@@ -103,17 +102,17 @@ def measure_text():
     """Return the figures that follow from the text of the modules."""
     figures = Counter(
         {
-            f'nodes of {room}': sum(not is_docstring(node) for _, tree in trees(*folders) for node in ast.walk(tree))
+            f'nodes of {room}': sum(not is_docstring(node) for _, nodes in read_nodes(*folders) for node in nodes)
             for room, folders in ROOMS.items()
         }
     )
-    for path, tree in trees('mr_elm', 'streaming', 'data'):
+    for path, nodes in read_nodes('mr_elm', 'streaming', 'data'):
         figures['files of package and stages'] += 1
         figures['lines of the longest module'] = max(
             figures['lines of the longest module'], path.read_text(encoding='utf-8').count('\n')
         )
-        figures['numeric constants'] += sum(is_numeric_constant(node) for node in tree.body)
-        for node in ast.walk(tree):
+        figures['numeric constants'] += sum(is_numeric_constant(node) for node in nodes[0].body)
+        for node in nodes:
             figures['conditional expressions'] += isinstance(node, ast.IfExp)
             if isinstance(node, ast.FunctionDef):
                 figures['lines of the longest function'] = max(

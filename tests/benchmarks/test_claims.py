@@ -118,8 +118,9 @@ def test_the_figure_has_a_line_for_each_claim_that_was_measured(pages):
     assert list_claims(found, POINTS) == [] and (pages / 'claims.png').read_bytes().startswith(b'\x89PNG')
 
 
-def test_the_pages_of_this_checkout_are_written_from_their_data_and_short(tmp_path):
-    """So no number on them is typed by hand."""
+def test_the_pages_of_this_checkout_are_written_from_their_data_and_short(tmp_path, monkeypatch):
+    """So no number on them is typed by hand. Their figures are not compared, and drawing them takes long."""
+    monkeypatch.setattr('matplotlib.figure.Figure.savefig', lambda figure, path, **_: Path(path).touch())
     here = ROOT / 'docs' / 'results'
     write_all([here / 'data'], tmp_path / 'pages')
     for page in here.glob('*.md'):

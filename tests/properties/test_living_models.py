@@ -47,6 +47,7 @@ class LivingModel(RuleBasedStateMachine):
         """Fit the first batch."""
         self.kind = 'tanh' if self.exact and kind == 'relu' else kind
         self.held, self.largest = Counter({0: 1}), 0.0
+        self.first = self.nodes()
         self.model = self.fitted([0])
 
     def batch(self, k):
@@ -67,7 +68,7 @@ class LivingModel(RuleBasedStateMachine):
         """Fit an estimator batch by batch, the first of which may be of one class."""
         model, classes = self.estimator(), sorted(self.classes_of(ks))
         for k in ks:
-            model.partial_fit(**self.batch(k), classes=classes, like=self.nodes())
+            model.partial_fit(**self.batch(k), classes=classes, like=self.first)
         return model
 
     def classes_of(self, ks):
@@ -122,7 +123,7 @@ class LivingModel(RuleBasedStateMachine):
         """Compare with all rows at once and, to the bit, with batches in another order."""
         parts = [self.batch(k) for k in self.held.elements()]
         rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        whole = self.estimator().fit(**rows, like=self.nodes())
+        whole = self.estimator().fit(**rows, like=self.first)
         assert self.model.n_rows_ == whole.n_rows_ and self.model.to_model().classes == whole.to_model().classes
         X = np.concatenate(ROWS)
         found, wanted = (model.model_.decision_function(X) for model in (self.model, whole))
@@ -161,7 +162,7 @@ class LivingRegressor(LivingModel):
     def fitted(self, ks):
         model = self.estimator()
         for k in ks:
-            model.partial_fit(**self.batch(k), like=self.nodes())
+            model.partial_fit(**self.batch(k), like=self.first)
         return model
 
     def may_remain(self, ks):
