@@ -18,10 +18,10 @@ HEAD = """# All commands and their options
 commands, the section of the first one explains it, and the sections of the others name it.
 
 All commands also have `--config FILE.toml`, which reads options from a file, such as `hidden = 500` or `drop = ["id",
-"date"]` (the command line counts more). Lines before the first table are for every command: write only options there
-that all these commands have. Lines in a table, such as `[train]` or `[predict]`, are for the command of this name only,
-so one file can serve all commands. `--log-file FILE` adds what the command says on standard error to a file, each line
-with the time.
+"date"]` (the command line counts more). Lines before the first table are for every command that reads the file: write
+only options there that all of them have. Lines in a table, such as `[train]` or `[predict]`, are for the command of
+this name only, so one file can serve all commands. `--log-file FILE` adds what the command says on standard error to a
+file, each line with the time.
 """
 SHARED = {'input': 'Options of the input', 'runner': 'Options of the runner'}
 OTHERS = 'Other runner options of mrjob may be given too, such as `-D mapreduce.job.maps=8`.\n'

@@ -340,8 +340,8 @@ def add_runner_options(parser: Parser) -> None:
         '--runner',
         choices=tuple(ENGINES),
         metavar='NAME',
-        help=f'local (all cores; without -r, from {INLINE_BYTES / 1e6:.0f} MB on), inline (one), hadoop, spark or '
-        f'emr (default: {DEFAULT_ENGINE})',
+        help='local (all cores), inline (one), hadoop, spark or emr (default: local, or inline for less than '
+        f'{INLINE_BYTES / 1e6:.0f} MB)',
     )
     group.set_defaults(small=0)
     add_options(parser.add_to, RunnerOptions)
@@ -350,7 +350,7 @@ def add_runner_options(parser: Parser) -> None:
         '--python',
         metavar='PATH',
         help=AdvancedHelp(
-            'hadoop, emr, spark: the Python of the nodes; it needs numpy, scipy, numba, pyarrow and threadpoolctl'
+            'hadoop, emr, spark: the Python of the nodes, which has the packages that docs/hadoop.md lists'
         ),
     )
     python.add_argument(
@@ -361,7 +361,9 @@ def add_runner_options(parser: Parser) -> None:
         ),
     )
     add_quiet_option(group)
-    group.add_argument('-v', '--verbose', action='store_true', help=AdvancedHelp("print mrjob's log too"))
+    group.add_argument(
+        '-v', '--verbose', action='store_true', help=AdvancedHelp('print the logs of mrjob, Hadoop and Spark too')
+    )
 
 
 def add_quiet_option(parser: Any) -> None:

@@ -50,7 +50,7 @@ class PESVMOptions(CentredOptions, MetricOptions, NodeOptions):
     map: str = option(
         'sigmoid',
         f'hidden nodes: {", ".join(MAPS)}; identity: the scaled features; leaves: of boosted '
-        'trees; leaves+NAME: these and nodes of a kind',
+        'trees; leaves+NAME: leaves, then nodes of the kind NAME',
         '{method}',
         (*MAPS, *MAPS_OF_LEAVES),
         metavar='NAME',
@@ -213,8 +213,8 @@ class AutoOptions(TargetOptions):
     scale: str = 'standard'
     budget: str | None = option(
         None,
-        '2000: at most so many leaves and landmarks together in a machine; 60s: as many as about so many seconds of '
-        'one core allow for each machine, by a fixed formula; the choice of machines is not counted (default: 4s)',
+        '2000: at most so many leaves and landmarks together in a machine; 60s: for each machine, as many as one core '
+        'trains in about 60 seconds, by a fixed formula; the choice of machines is not counted (default: 4s)',
         'auto',
         metavar='N|Ts',
     )
