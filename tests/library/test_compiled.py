@@ -32,11 +32,11 @@ def test_a_loop_is_compiled_anew_when_something_that_it_takes_has_changed_and_on
         shutil.copy(Path(mr_elm.__file__).parent / f'{name}.py', package)
     (room / 'outer.py').write_text(OUTER)
     (room / 'inner.py').write_text('VALUE = 1\n')
-    assert [run(), run()] == [['1', 'compiled'], ['1', 'loaded']]
+    assert run() == ['1', 'compiled']
     if not archived:
         (package / 'other.py').write_text('')
         (room / '.#inner.py').symlink_to('nowhere')  # as an editor leaves it
-        assert run() == ['1', 'loaded']
+    assert run() == ['1', 'loaded']
     (room / 'inner.py').write_text('VALUE = 2\n')
     assert [run(), run()] == [['2', 'compiled'], ['2', 'loaded']]
 

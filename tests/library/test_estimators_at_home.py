@@ -21,7 +21,8 @@ RNG = np.random.default_rng(1)
 X = RNG.standard_normal((80, 3))
 LABELS = np.where(X[:, 0] + X[:, 1] ** 2 > 1, 'in', 'out')
 TIMES = RNG.integers(0, 3, len(X))
-ALL = [getattr(estimators, name)() for name in estimators.__all__ if name[0].isupper()]
+KINDS = [getattr(estimators, name) for name in estimators.__all__ if name[0].isupper()]
+ALL = [kind(**({'budget': 10} if 'budget' in kind().get_params() else {})) for kind in KINDS]
 CLASSIFIERS = [estimator for estimator in ALL if hasattr(estimator, 'decision_function')]
 CHOSEN = [estimator for estimator in ALL if 'budget' not in estimator.get_params()]  # by the user, and not by rows
 

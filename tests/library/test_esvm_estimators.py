@@ -33,9 +33,9 @@ def values(model):
 
 
 @pytest.mark.filterwarnings('ignore')
-@pytest.mark.parametrize('estimator', [ESVMClassifier, ESVMRegressor])
+@pytest.mark.parametrize('estimator', [ESVMClassifier(n_hidden=60), ESVMRegressor(n_hidden=60)], ids=repr)
 def test_scikit_learn_is_content(estimator):
-    assert [row['check_name'] for row in check_estimator(estimator(), on_fail=None) if row['status'] == 'failed'] == []
+    assert [row['check_name'] for row in check_estimator(estimator, on_fail=None) if row['status'] == 'failed'] == []
 
 
 @pytest.mark.parametrize('weights', [None, RNG.uniform(0.1, 5, N)], ids=['plain', 'weighted'])

@@ -60,9 +60,13 @@ def test_rows_that_come_and_leave_in_threads_leave_the_same_sums():
 
 
 @pytest.mark.filterwarnings('ignore')
-@pytest.mark.parametrize('estimator', [ESVMClassifier, KernelELMRegressor, SparseELMClassifier])
+@pytest.mark.parametrize(
+    'estimator',
+    [ESVMClassifier(n_hidden=60, n_jobs=2), KernelELMRegressor(n_jobs=2), SparseELMClassifier(n_jobs=2)],
+    ids=repr,
+)
 def test_scikit_learn_is_content_with_threads(estimator):
-    check_estimator(estimator(n_jobs=2))
+    check_estimator(estimator)
 
 
 def test_n_jobs_means_what_it_means_in_joblib(monkeypatch):

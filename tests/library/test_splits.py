@@ -83,7 +83,7 @@ def test_a_compressed_file_is_read_to_its_last_member(ending, cuts, tmp_path):
 def test_the_bytes_that_are_counted_are_those_of_the_file(ending, tmp_path):
     """So the share that is done is that of the rows, compressed or not."""
     path, rng, counted = tmp_path / f'rows.csv{ending}', np.random.default_rng(0), []
-    text = ''.join(f'{a:.17g},{b:.17g}\n' for a, b in rng.normal(size=(400_000, 2)))
+    text = ''.join(f'{a:.17g},{b:.17g}\n' for a, b in rng.normal(size=(300_000, 2)))
     path.write_bytes(COMPRESS.get(ending, bytes)(text.encode()))
     form = RowOptions('csv', n_columns=2, delimiter=',')
     plan = InputPlan([InputFile(str(path), path.stat().st_size, form)])

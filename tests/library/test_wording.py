@@ -200,13 +200,14 @@ def misuses():
         kind = getattr(estimators, name)
         if not name[0].isupper():
             continue
+        few = {name: 5 for name in ('n_hidden', 'budget') if name in kind().get_params()}  # nodes
         for key, value in kind().get_params().items():
             for wrong in (text, number, np.int64(-3), np.array(['x'])[0]):
                 if isinstance(value, str) or isinstance(wrong, np.floating | np.integer):
-                    yield lambda kind=kind, key=key, wrong=wrong: kind(**{key: wrong}).fit(X, (X[:, 0] > 0) * 1)
+                    yield lambda kind=kind, given=few | {key: wrong}: kind(**given).fit(X, (X[:, 0] > 0) * 1)
         for labels in (np.array(['only'] * 60), np.zeros(60), np.zeros(60, int), y[:-1], X[:, 0]):
-            yield lambda kind=kind, labels=labels: kind().fit(X, labels)
-        yield lambda kind=kind: kind().fit(X, (X[:, 0] > 0) * 1).predict(X[:, :3])
+            yield lambda kind=kind, few=few, labels=labels: kind(**few).fit(X, labels)
+        yield lambda kind=kind, few=few: kind(**few).fit(X, (X[:, 0] > 0) * 1).predict(X[:, :3])
     table = pd.DataFrame(X[:, :3], columns=np.array(['a', 'b', 'c']))
     fitted = ESVMClassifier(n_hidden=5, encode='auto').fit(table, y)
     for other in (table[['a', 'b']], table.assign(z=1), table.assign(b=table.b.astype(object).where(table.b > 0, 'w'))):
