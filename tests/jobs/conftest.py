@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import subprocess
 import sys
 from collections import namedtuple
@@ -15,9 +16,41 @@ from reference.files import GOOD
 from mr_elm.cli import main
 from mr_elm.cli.options import Parser
 from mr_elm.engines import make_engine
+from mr_elm.engines.local import Local
+from mr_elm.engines.tasks import Pool
 
 Result = namedtuple('Result', 'status out err')
 PROGRAM = Path(sys.executable).with_name('mr-elm')
+
+
+OF_PROCESSES = ('test_pool.py', 'test_progress.py', 'test_runner.py')  # which look at how processes begin and end
+
+
+def describe_process():
+    """Return what a process has from the one that starts it: its folder and its variables."""
+    return os.getcwd(), {name: value for name, value in os.environ.items() if name != 'PYTEST_CURRENT_TEST'}
+
+
+@pytest.fixture(scope='session')
+def kept_pool():
+    """Keep processes for tasks, and how they were started."""
+    pool = Pool()
+    yield pool, describe_process()
+    pool.close()
+
+
+@pytest.fixture(scope='module', autouse=True)
+def tasks_in_kept_processes(request, kept_pool):
+    """Run tasks of `-r local` in the same processes for all commands in this process: to start one takes a second."""
+    pool, start = kept_pool
+
+    def find_pool(engine):
+        return pool if describe_process() == start else engine.__dict__.setdefault('pool', Pool())
+
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.name not in OF_PROCESSES:
+            patch.setattr(Local, 'pool', property(find_pool))
+        yield
 
 
 @pytest.fixture

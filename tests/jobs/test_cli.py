@@ -39,15 +39,16 @@ def test_overwrite_replaces_a_model(elm, rows, write, model_of):
     assert model_of(model)[0]['n_rows_used'] == 60
 
 
-def test_a_trained_model_goes_through_all_commands_as_a_program(program, rows, tmp_path):
+def test_a_trained_model_goes_through_all_commands(elm, program, rows, tmp_path):
+    """The training is a program, as are those of the README."""
     model, out = tmp_path / 'm.npz', tmp_path / 'out'
     done = program('train', 'pesvm', rows, *FEW, '--model', model)
     assert (done.status, done.out) == (0, '') and '60 rows' in done.err
-    done = program('predict', model, rows, '-o', out)
+    done = elm('predict', model, rows, '-o', out)
     assert (done.status, done.out) == (0, '') and len(out.read_text().splitlines()) == 60
-    done = program('evaluate', model, rows, '--json')
+    done = elm('evaluate', model, rows, '--json')
     assert done.status == 0 and 0 <= json.loads(done.out)['accuracy'] <= 1
-    done = program('inspect', model, '--json')
+    done = elm('inspect', model, '--json')
     assert done.status == 0 and done.err == '' and json.loads(done.out)['n_rows_used'] == 60
 
 

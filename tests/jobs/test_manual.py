@@ -16,10 +16,12 @@ those for Spark.
 
 import re
 import shlex
+from glob import glob
+from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
-from reference.by_hand import run_to_the_last
+from reference.by_hand import run_stage, run_to_the_last
 from reference.commands import elm, succeed
 from reference.console import differences
 from reference.manual import (
@@ -51,7 +53,11 @@ ANYWHERE_ELSE = [
 ]
 RECIPES = 'docs/extending.md'
 OF_NEWCOMERS = 'README.md'  # all of it runs in a shell
-OF_A_SHELL = {*'|&;<>()$`*?[]{}~!\n'}  # what a shell does more with than to cut it into words
+OF_A_SHELL = {*'|&;<>()$`*[]{}~!\n'}  # what a shell does more with than to cut it into words and to find files
+STAGE = 'python -m mr_elm.streaming.mr_'
+ON_ALL_CORES = ' -r local'  # a stage by hand starts other processes
+LOOP = re.compile(r'^for (\w+) in ([\w ]+); do\b(.*?)\bdone$', re.MULTILINE | re.DOTALL)
+LINES_OF_ONE_SHELL = re.compile(r'^\w+=|\|$', re.MULTILINE)  # a later line needs what an earlier one has begun
 SHELL = 'sh 2>&1 | '  # what a script is piped through
 STATUSES = {'sh': {0}, 'console': {0}, 'console fails': {1, 2}}
 RUN_HERE = {'python', *STATUSES}
@@ -68,6 +74,7 @@ KINDS = {
     'console hadoop',
 }
 RUN = [page for page in PAGES if page != RECIPES and RUN_HERE & {tag for tag, _ in blocks_of(read_page(page))}]
+ON_THE_WIRE = 'docs/wire.md'  # runs in a test of its own
 
 
 def run_in_shell(script, folder, statuses, given=''):
@@ -78,18 +85,27 @@ def run_in_shell(script, folder, statuses, given=''):
 
 
 def run_command(page, command, folder, statuses):
-    """Run a command as `run_in_shell` does; one of mr-elm runs in this process, which is faster, what is around it not.
+    """Run a command as `run_in_shell` does; mr-elm and stages run in this process, which is faster, the rest not.
 
     page : the commands of that for newcomers all run in a shell.
     """
     before, _, last = command.replace('\\\n', ' ').strip().rpartition('; ')
     own, _, behind = last.partition(' | ')
-    if page == OF_NEWCOMERS or not own.startswith('mr-elm ') or set(own) & OF_A_SHELL:
+    own, _, output = own.partition(' > ')
+    in_shell = page == OF_NEWCOMERS or not own.startswith(('mr-elm ', STAGE)) or ON_ALL_CORES in own
+    if in_shell or set(own) & OF_A_SHELL:
         return run_in_shell(command, folder, statuses)
     if before:
         run_in_shell(before, folder, {0})
-    done = elm(*shlex.split(own, comments=True)[1:])
+    words = [name for word in shlex.split(own, comments=True) for name in sorted(glob(word)) or [word]]
+    if own.startswith(STAGE):
+        done = run_stage(words[2].removeprefix(STAGE.split()[-1]), *words[3:])
+    else:
+        done = elm(*words[1:])
     assert done.status in statuses, (command, done.err)
+    if output:
+        Path(folder, output).write_text(done.out)
+        return done.err
     if behind.startswith(SHELL):
         said = []
         succeed(elm(*run_to_the_last(done.out, said)))
@@ -100,11 +116,19 @@ def run_command(page, command, folder, statuses):
 
 
 def run_commands(page, body, folder):
-    """Run the commands of a block, one by one where no line needs another one."""
-    if '$' in body:
+    """Run the commands of a block, one by one where no line needs another; those of a loop for each of its words."""
+
+    def repeat(loop):
+        name, words, lines = loop.groups()
+        return ''.join(
+            line.replace(f'${name}', word) + '\n' for word in words.split() for line in re.split('[;\n]', lines)
+        )
+
+    body = LOOP.sub(repeat, body)
+    if LINES_OF_ONE_SHELL.search(body):
         run_in_shell(body, folder, STATUSES['sh'])
     else:
-        for command in body.replace('\\\n', ' ').splitlines():
+        for command in filter(str.strip, body.replace('\\\n', ' ').splitlines()):
             run_command(page, command, folder, STATUSES['sh'])
 
 
@@ -131,7 +155,7 @@ def run_page(page, folder):
     return names
 
 
-@pytest.mark.parametrize('page', RUN)
+@pytest.mark.parametrize('page', [page for page in RUN if page != ON_THE_WIRE])
 def test_every_block_of_a_page_that_needs_only_this_machine_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv('OPENBLAS_NUM_THREADS', '1')  # of programs: other tests run beside them
@@ -141,7 +165,7 @@ def test_every_block_of_a_page_that_needs_only_this_machine_runs(page, tmp_path,
 
 def test_the_reader_and_the_writer_of_the_page_on_the_wire_agree_with_ours(tmp_path, monkeypatch, by_hand_alone):
     monkeypatch.chdir(tmp_path)
-    names = run_page('docs/wire.md', tmp_path)
+    names = run_page(ON_THE_WIRE, tmp_path)
     text = b'a b,1,2\n\xc3\xa9%;,3,4\na b,5,6\nx,7\n'
     mapped = by_hand_alone(MRStats, text, '--landmarks', 2, '--bad-rows', 'skip', file='rows.csv')
     lines = by_hand_alone(MRStats, b'\n'.join(sorted(mapped)), '--landmarks', 2, task='reducer')
