@@ -17,17 +17,29 @@ from mr_elm.rows.blocks import Block
 from mr_elm.solvers.ridge import find_penalty
 from mr_elm.sums.gram import expand
 
-N = 300
+N = 160
 
 
 @pytest.fixture
-def many(monkeypatch):
-    """Let 300 rows be many, of which a sample of about 200 chooses."""
-    for name, value in (('COMPARED_ROWS', 100), ('EXACT_ROWS', 0)):
-        monkeypatch.setattr(auto, name, value)
-    monkeypatch.setattr(sample, 'SAMPLE_ROWS', 200)
-    monkeypatch.setattr(sample, 'MERGED_ROWS', 100)
+def exact(monkeypatch):
+    """Let 160 rows be too many for a comparison, and few enough for an exact machine."""
+    monkeypatch.setattr(auto, 'COMPARED_ROWS', 50)
     monkeypatch.setattr(auto, 'SIZES', ((np.inf, 8, 60),))
+
+
+@pytest.fixture
+def many(monkeypatch, exact):
+    """Let 160 rows be many, of which a sample of about 110 chooses."""
+    monkeypatch.setattr(auto, 'EXACT_ROWS', 0)
+    monkeypatch.setattr(sample, 'SAMPLE_ROWS', 110)
+    monkeypatch.setattr(sample, 'MERGED_ROWS', 50)
+
+
+@pytest.fixture
+def three_classes(rng):
+    """Draw rows of three classes: (X, labels)."""
+    X = rng.normal(size=(N, 3))
+    return X, (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
 
 
 @pytest.fixture
@@ -65,13 +77,13 @@ def demand_same_bits(model_of, one, other):
     assert [name for name in arrays if arrays[name].tobytes() != others[name].tobytes()] == []
 
 
-@pytest.mark.parametrize('options', [('3',), ('2', *LOCAL)], ids=' '.join)
 @pytest.mark.parametrize('size', ['few', 'many'])
-def test_splits_and_runners_do_not_show(trained, packed_classes, model_of, options, maps, size, request):
+def test_splits_and_runners_do_not_show(trained, packed_classes, model_of, maps, size, request):
     if size == 'many':
         request.getfixturevalue('many')
-    n, *runner = options
-    demand_same_bits(model_of, trained(packed_classes), trained(packed_classes, *maps(n), *runner, name='again.npz'))
+    model = trained(packed_classes)
+    for where in (maps(3), (*maps(2), *LOCAL)):
+        demand_same_bits(model_of, model, trained(packed_classes, *where, name='again.npz'))
 
 
 def test_machines_whose_sums_take_a_pass_each_are_the_same(
@@ -85,8 +97,10 @@ def test_machines_whose_sums_take_a_pass_each_are_the_same(
     assert sum(line.startswith('folds: ') for line in lines) == len(read_model(together).members) == 2
 
 
-def test_few_rows_compare_kernels_random_nodes_and_leaves(elm, packed_classes, tmp_path):
-    lines = elm('train', 'auto', packed_classes, '--model', tmp_path / 'm.npz').err.splitlines()
+def test_few_rows_compare_kernels_random_nodes_and_leaves(elm, write, csv_of, rng, tmp_path):
+    X = rng.normal(size=(300, 3))
+    path = write('rows.csv', csv_of((X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1, X))
+    lines = elm('train', 'auto', path, '--model', tmp_path / 'm.npz').err.splitlines()
     compared = [line for line in lines if line.startswith('--map ')]
     assert len(compared) == 6 and all('of 300 rows held out are right' in line for line in compared)
     assert sum(line.startswith('--map leaves+nystrom') for line in compared) == 1
@@ -107,11 +121,11 @@ def test_the_errors_of_a_regression_do_not_depend_on_the_unit_of_the_target(elm,
 
 
 def test_few_rows_with_steps_take_leaves(trained, write, csv_of, rng):
-    X = rng.uniform(-2, 2, size=(200, 8))
+    X = rng.uniform(-2, 2, size=(N, 8))
     labels = ((X[:, 0] > 0.5) & (X[:, 1] < 0.3)) | (X[:, 2] > 1.2)
     model = read_model(trained(write('steps.csv', csv_of(labels * 1, X)), '--keep-sums'))
     joint_machine = next(member for member in model.members if member.layer.n_leaves)
-    assert joint_machine.header.parameters['leaves'] == 320 and len(joint_machine.layer.biases) == 200
+    assert joint_machine.header.parameters['leaves'] == 320 and len(joint_machine.layer.biases) == N
     assert (AutoClassifier(probabilities=False).fit(X, labels * 1).model_.predict(X) == model.predict(X)).all()
 
 
@@ -127,15 +141,13 @@ def test_many_rows_make_leaves_and_landmarks_and_every_decision_has_a_line(elm, 
         assert len(member.layer.biases) == 60 and member.layer.n_hidden == 60 + member.layer.n_leaves
 
 
-def test_up_to_5000_rows_an_exact_machine_has_every_row_as_a_landmark(trained, steps, monkeypatch):
-    monkeypatch.setattr(auto, 'COMPARED_ROWS', 100)
+def test_up_to_5000_rows_an_exact_machine_has_every_row_as_a_landmark(trained, steps, exact):
     *joint, exact = read_model(trained(steps[0])).members
     assert joint and exact.layer.forest is None and len(exact.layer.biases) == N
     assert exact.header.parameters['map'] == 'nystrom'
 
 
-def test_an_exact_machine_solves_its_equations(trained, write, csv_of, rng, monkeypatch):
-    monkeypatch.setattr(auto, 'COMPARED_ROWS', 100)
+def test_an_exact_machine_solves_its_equations(trained, write, csv_of, rng, exact):
     X = rng.uniform(-2, 2, size=(N, 2))
     t = 1000 + np.sin(2 * X[:, 0]) + X[:, 1]
     exact = read_model(trained(write('t.csv', csv_of(t.tolist(), X)), '--task', 'regression')).members[-1]
@@ -145,26 +157,22 @@ def test_an_exact_machine_solves_its_equations(trained, write, csv_of, rng, monk
 
 
 @pytest.mark.parametrize('size', ['few', 'many', 'exact'])
-def test_new_rows_are_labelled_right(elm, trained, write, csv_of, steps, rng, size, request, monkeypatch):
-    if size == 'many':
-        request.getfixturevalue('many')
-    if size == 'exact':
-        monkeypatch.setattr(auto, 'COMPARED_ROWS', 100)
-    X = rng.uniform(-2, 2, size=(N, 4))
-    labels = ((X[:, 0] > 0.7) ^ (np.sin(3 * X[:, 1]) + X[:, 2] > 0)).astype(int)
-    model = trained(steps[0])
-    assert json.loads(elm('evaluate', model, write('new.csv', csv_of(labels, X)), '--json').out)['accuracy'] > 0.78
-
-
-@pytest.mark.parametrize('size', ['few', 'many'])
-def test_the_estimator_makes_the_same_model(trained, steps, size, request):
-    if size == 'many':
-        request.getfixturevalue('many')
+def test_new_rows_are_labelled_right_and_the_estimator_makes_the_same_model(
+    elm, trained, write, csv_of, steps, rng, size, request
+):
+    if size != 'few':
+        request.getfixturevalue(size)
     path, X, labels = steps
-    model, estimator = read_model(trained(path)), AutoClassifier(probabilities=False).fit(X, labels)
+    new = rng.uniform(-2, 2, size=(300, 4))
+    rows = write('new.csv', csv_of(((new[:, 0] > 0.7) ^ (np.sin(3 * new[:, 1]) + new[:, 2] > 0)).astype(int), new))
+    assert json.loads(elm('evaluate', trained(path), rows, '--json').out)['accuracy'] > 0.75
+    model, estimator = read_model(trained.path), AutoClassifier(probabilities=False).fit(X, labels)
     assert len(model.members) == len(estimator.model_.members)
     assert (model.classes[1] == '1') and (model.predict(X) == estimator.predict(X)).mean() > 0.99
     assert np.allclose(model.decision_function(X), estimator.model_.decision_function(X), atol=1e-4)
+    again, shares = make_model(model.header, model.arrays), estimator.feature_importances_
+    assert (model.decision_function(X) == again.decision_function(X)).all()
+    assert shares.shape == (4,) and shares.sum() == pytest.approx(1) and shares.argmin() == 3
 
 
 def test_the_estimator_of_a_regression_makes_the_same_model(trained, many, write, csv_of, rng):
@@ -193,7 +201,7 @@ def test_with_its_sums_the_model_lives(
 
 def test_an_estimator_calibrates_as_the_command(elm, trained, write, csv_of, steps, tmp_path):
     _, X, labels = steps
-    first, later = slice(0, 200), slice(200, None)
+    first, later = slice(0, 110), slice(110, None)
     paths = [write(f'{part.start}.csv', csv_of(labels[part], X[part])) for part in (first, later)]
     model = trained(paths[0], '--keep-sums', '--probabilities')
     given = (part for path in paths for part in ('--calibrate', path))
@@ -230,36 +238,26 @@ def test_without_its_sums_the_model_is_small_and_refuses_rows(
 
 def test_an_estimator_learns_and_forgets(many, steps):
     _, X, labels = steps
-    model = AutoClassifier(keep_sums=True, probabilities=False).fit(X[:250], labels[:250])
+    model = AutoClassifier(keep_sums=True, probabilities=False).fit(X[:100], labels[:100])
     before = model.model_.decision_function(X)
-    model.partial_fit(X[250:], labels[250:])
+    model.partial_fit(X[100:], labels[100:])
     changed = model.model_.decision_function(X)
     assert not np.allclose(changed, before, atol=1e-6)
-    assert (model.forget(X[250:], labels[250:]).model_.decision_function(X) == before).all()
-    other = np.where(np.arange(len(X)) < 250, labels, 7)
-    model.partial_fit(X[250:], other[250:])
-    assert model.classes_.tolist() == [0, 1, 7] and 7 in model.predict(X[250:])
-    assert (model.forget(X[250:], other[250:]).model_.decision_function(X) == before).all()
+    assert (model.forget(X[100:], labels[100:]).model_.decision_function(X) == before).all()
+    other = np.where(np.arange(len(X)) < 100, labels, 7)
+    model.partial_fit(X[100:], other[100:])
+    assert model.classes_.tolist() == [0, 1, 7] and 7 in model.predict(X[100:])
+    assert (model.forget(X[100:], other[100:]).model_.decision_function(X) == before).all()
     with pytest.raises(AttributeError, match='has no attribute'):
         AutoClassifier().fit(X, labels).partial_fit(X, labels)
 
 
-@pytest.mark.parametrize('size', ['few', 'many'])
-def test_features_have_shares_of_importance(steps, size, request):
-    if size == 'many':
-        request.getfixturevalue('many')
-    _, X, labels = steps
-    shares = AutoClassifier().fit(X, labels).feature_importances_
-    assert shares.shape == (4,) and shares.sum() == pytest.approx(1) and shares.argmin() == 3
-
-
-@pytest.mark.parametrize('n_jobs', [1, 2])
-def test_no_bit_depends_on_threads(steps, many, n_jobs, monkeypatch):
+def test_no_bit_depends_on_threads(steps, many, monkeypatch):
     monkeypatch.setattr(auto, 'EXACT_ROWS', 5000)
     monkeypatch.setattr(sample, 'SAMPLE_ROWS', 1000)
     _, X, labels = steps
-    one, other = AutoClassifier().fit(X, labels), AutoClassifier(n_jobs=n_jobs).fit(X, labels)
-    assert (one.model_.decision_function(X) == other.model_.decision_function(X)).all()
+    decisions = [AutoClassifier(n_jobs=n).fit(X, labels).model_.decision_function(X) for n in (None, 1, 2)]
+    assert (decisions[0] == decisions[1]).all() and (decisions[0] == decisions[2]).all()
 
 
 @pytest.mark.parametrize('n', [1, 2, 20])
@@ -329,8 +327,8 @@ def test_sparse_features_of_different_units_are_scaled(trained, write, libsvm_of
 def test_a_regression_with_intervals_that_hold(elm, trained, write, csv_of, rng, size, request, tmp_path):
     if size == 'many':
         request.getfixturevalue('many')
-    X = rng.uniform(-2, 2, size=(600, 3))
-    t = np.sin(3 * X[:, 0]) + 7 + 0.1 * rng.normal(size=600)
+    X = rng.uniform(-2, 2, size=(2 * N, 3))
+    t = np.sin(3 * X[:, 0]) + 7 + 0.1 * rng.normal(size=2 * N)
     model = trained(write('y.csv', csv_of(t[:N].tolist(), X[:N])), '--task', 'regression', '--intervals')
     path = write('new.csv', csv_of(t[N:].tolist(), X[N:]))
     assert json.loads(elm('evaluate', model, path, '--json').out)['r2'] > 0.9
@@ -354,7 +352,7 @@ def test_the_average_has_probabilities_that_fit_rows_it_has_not_seen(
 
 
 def test_a_class_of_few_rows_has_its_share_of_the_probability(many, rng):
-    X = rng.normal(size=(N, 3))
+    X = rng.normal(size=(300, 3))
     labels = np.where(X[:, 0] > 0, 'a', 'b')
     labels[:1] = 'rare'
     P = AutoClassifier().fit(X, labels).predict_proba(X)
@@ -409,10 +407,3 @@ def test_what_it_chooses_is_wrong_usage(elm, packed_classes, options, tmp_path):
 
 def test_pesvm_has_no_option_auto(elm, packed_classes, tmp_path):
     assert elm('train', 'pesvm', packed_classes, '--auto', '--model', tmp_path / 'm.npz').status == 2
-
-
-def test_a_model_saved_and_loaded_gives_the_same_bits(trained, many, steps):
-    path, X, _ = steps
-    model = read_model(trained(path))
-    again = make_model(model.header, model.arrays)
-    assert (model.decision_function(X) == again.decision_function(X)).all()
