@@ -5,13 +5,12 @@ import itertools
 import json
 import os
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from reference.files import copy_model
+from reference.killed import run_killed
 
 from mr_elm import store
 from mr_elm.errors import ModelFormatError
@@ -20,21 +19,6 @@ from mr_elm.model.file import read_model
 from mr_elm.rows import storage
 
 N = 120
-KILLED = """
-import os, signal, sys
-from itertools import count
-from mr_elm.cli import main
-
-def kill(rename, numbers=count()):
-    def run(*names, **options):
-        if next(numbers) == int(sys.argv[1]):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return rename(*names, **options)
-    return run
-
-os.replace, os.rename = kill(os.replace), kill(os.rename)
-sys.exit(main(sys.argv[2:]))
-"""
 SUMS = {'gram', 'gram_low', 'class_sums', 'class_sums_low', 'counts', 'counts_low'}
 
 
@@ -198,7 +182,7 @@ def test_a_command_killed_while_it_replaces_a_model_leaves_a_pair(elm, train, ro
     audited = ['--ledger', str(tmp_path / 'm.ledger')] if has_ledger else []
     model = train('m.npz', *audited)
     words = ['update', str(model), str(rows), '--model', str(model), '--overwrite', '-q', *audited]
-    killed = subprocess.run([sys.executable, '-c', KILLED, str(n_renamed), *words], timeout=60).returncode
+    killed = run_killed(n_renamed, words)
     assert killed in (0, -9) and (n_renamed or killed)
     header, n_before = read_model(model, sums=True).header, N
     if header.n_rows_used != N:
