@@ -1,6 +1,7 @@
 """The table of methods: what it says is what the command line, the estimators and the manual do; a row is enough."""
 
 import inspect
+import json
 import os
 import subprocess
 import sys
@@ -38,7 +39,10 @@ CONTRACT = {
 OF_METHODS = {'mr-kelm': {'solver': 'cholesky'}, 'auto': {'probabilities': True, 'intervals': True}}
 ESTIMATORS = [(name, each) for name, row in METHODS.items() for each in row.estimators]
 ROW = """
+import io
+import json
 import sys
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from mr_elm.option import option
 from mr_elm.machines.options import PESVMOptions
@@ -55,10 +59,16 @@ from mr_elm.cli import main
 from commands import write_page
 from mr_elm.cli.tune import list_passed
 from mr_elm.estimators.parameters import find_options
-if sys.argv[1] == 'page':
-    print(write_page())
-else:
-    sys.exit(main(sys.argv[1:]))
+printed = [write_page()]
+for words in json.loads(sys.argv[1]):
+    with redirect_stdout(io.StringIO()) as out:
+        try:
+            status = main(words)
+        except SystemExit as stop:
+            status = stop.code
+    assert status == 0, words
+    printed.append(out.getvalue())
+print(json.dumps(printed))
 """
 
 
@@ -148,19 +158,18 @@ def test_the_page_of_all_commands_is_what_the_tables_say():
 def test_a_row_of_the_table_is_a_command_with_help_and_a_page(rows, tmp_path, model_of):
     path = tmp_path / 'row.py'
     path.write_text(ROW)
-
-    def run(*words):
-        environment = {**os.environ, 'PYTHONPATH': str(ROOT / 'docs/site')}
-        done = subprocess.run(
-            [sys.executable, path, *map(str, words)], capture_output=True, text=True, check=True, env=environment
-        )
-        return done.stdout
-
-    assert '  twin       a twin of pesvm\n' in run('train', '--help')
-    text = run('train', 'twin', '--help')
+    commands = [
+        ['train', '--help'],
+        ['train', 'twin', '--help'],
+        ['train', 'twin', str(rows), '--model', str(tmp_path / 'm.npz'), '-q'],
+    ]
+    environment = {**os.environ, 'PYTHONPATH': str(ROOT / 'docs/site')}
+    program = [sys.executable, path, json.dumps(commands)]
+    page, methods, text, nothing = json.loads(
+        subprocess.run(program, stdout=subprocess.PIPE, check=True, env=environment).stdout
+    )
+    assert '  twin       a twin of pesvm\n' in methods and '* `twin`: Train a twin.' in page and nothing == ''
     assert '--twins L' in text and '(default: 7)' in text and 'mr-elm train twin rows.csv --twins 3' in text
-    assert '* `twin`: Train a twin.' in run('page')
-    run('train', 'twin', rows, '--model', tmp_path / 'm.npz', '-q')
     header, arrays = model_of(tmp_path / 'm.npz')
     assert (header['method'], header['parameters']['n_hidden']) == ('twin', 7)
     assert len(arrays['output_weights']) == 8

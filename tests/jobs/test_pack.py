@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from reference.files import LOCAL
 
+from mr_elm.rows import packs
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.packs import MANIFEST, MAX_RECORD, PackParts, load_manifest
@@ -100,11 +101,13 @@ def test_the_manifest_knows_the_statistics_of_the_packed_rows(write, csv_of, pac
     }
 
 
-def test_lines_stay_below_what_a_task_can_carry(write, packed, csv_of, rng):
-    X = rng.normal(size=(30, 100_000))
+def test_lines_stay_below_what_a_task_can_carry(write, packed, csv_of, rng, monkeypatch):
+    assert MAX_RECORD < 16_000_000
+    monkeypatch.setattr(packs, 'MAX_RECORD', 80_000)
+    X = rng.normal(size=(30, 1000))
     folder = packed(write('a.csv', csv_of(np.arange(30) % 2, X.round(1))))
     blocks = read_back(folder)
-    assert max(block.X.nbytes for block in blocks) <= MAX_RECORD and len(blocks) > 2
+    assert max(block.X.nbytes for block in blocks) <= 80_000 and len(blocks) > 2
 
 
 def test_packing_skips_bad_rows_on_demand_and_counts_them(write, csv_of, packed, table):

@@ -367,7 +367,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 def test_memory_does_not_grow_with_the_rows(elm, write, rng, tmp_path):
     peaks, sizes, text = [], [], ''.join(f'{x > 0:d},{x:.4f},{x * x:.4f},{-x:.4f},1\n' for x in rng.normal(size=20_000))
-    for times in (12, 48):  # both are longer than what one task reads at a time
+    for times in (12, 30):  # both are longer than what one task reads at a time
         packed = tmp_path / f'p{times}'
         assert elm('pack', write(f'{times}.csv', text * times), '-o', packed, '-q').status == 0
         command = [

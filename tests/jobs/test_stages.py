@@ -2,6 +2,7 @@
 
 import gc
 import inspect
+import io
 import json
 import re
 import subprocess
@@ -280,9 +281,8 @@ def test_bad_rows_may_be_skipped_and_are_counted(write):
     assert counts['used'] == 2 and counts['rejected'] == {'not a number': 1}
 
 
-@pytest.mark.parametrize('alias', ['inline', 'local'])
-def test_a_file_is_run_as_a_program_like_any_job_of_mrjob(rows, alias):
-    command = [sys.executable, mr_stats.__file__, rows, '-r', alias, '-q']
+def test_a_file_is_run_as_a_program_like_any_job_of_mrjob(rows):
+    command = [sys.executable, mr_stats.__file__, rows, '-r', 'local', '-q']
     done = subprocess.run(command, capture_output=True, timeout=60)
     labels = [line for line in run_stage('stats', rows, '-q').out.splitlines() if line.startswith('labels')]
     assert done.returncode == 0 and [line for line in done.stdout.decode().splitlines() if line in labels] == labels
@@ -321,29 +321,32 @@ def test_a_task_without_a_plan_reads_lines_as_hadoop_hands_them_out(by_hand_alon
     }
 
 
+def test_rows_may_be_piped_through_a_mapper(rows, read_pairs):
+    program, given = [sys.executable, '-m', 'mr_elm.streaming.mr_stats'], rows.read_bytes()
+    mapped = subprocess.run([*program, '--mapper'], input=given, capture_output=True, timeout=60)
+    assert (mapped.returncode, mapped.stderr) == (0, b'')
+    lines = b''.join(sorted(mapped.stdout.splitlines(keepends=True)))
+    reduced = subprocess.run([*program, '--reducer'], input=lines, capture_output=True, timeout=60)
+    whole = run_stage('stats', rows, '-q').out.encode().splitlines()
+    piped = reduced.stdout.splitlines()
+    assert [line for line in piped if line[:6] != b'counts'] == [line for line in whole if line[:6] != b'counts']
+    counts = next(value for kind, _, value in read_pairs(piped) if kind == 'counts')
+    assert counts['length'] == len(given) and counts['used'] == len(given.splitlines())
+
+
 @pytest.mark.parametrize(
-    'text, status, said',
+    'text, said',
     [
-        (None, 0, ''),
-        ('0,1\n1,x\n', 1, 'mr_stats: standard input: line 2: not a number'),
-        ('0,1\n1,2,3\n', 1, 'mr_stats: standard input: line 2: wrong width'),
-        (b'PK\x03\x04', 1, 'mr_stats: standard input: expected rows, found a zip archive'),
+        (b'0,1\n1,x\n', 'line 2: not a number'),
+        (b'0,1\n1,2,3\n', 'line 2: wrong width'),
+        (b'PK\x03\x04', 'expected rows, found a zip archive'),
     ],
 )
-def test_rows_may_be_piped_through_a_mapper(rows, read_pairs, text, status, said):
-    program = [sys.executable, '-m', 'mr_elm.streaming.mr_stats']
-    given = rows.read_bytes() if text is None else text if isinstance(text, bytes) else text.encode()
-    mapped = subprocess.run([*program, '--mapper'], input=given, capture_output=True, timeout=60)
-    assert mapped.returncode == status and mapped.stderr.decode().startswith(said)
-    assert len(mapped.stderr.splitlines()) == status
-    if status == 0:
-        lines = b''.join(sorted(mapped.stdout.splitlines(keepends=True)))
-        reduced = subprocess.run([*program, '--reducer'], input=lines, capture_output=True, timeout=60)
-        whole = run_stage('stats', rows, '-q').out.encode().splitlines()
-        piped = reduced.stdout.splitlines()
-        assert [line for line in piped if line[:6] != b'counts'] == [line for line in whole if line[:6] != b'counts']
-        counts = next(value for kind, _, value in read_pairs(piped) if kind == 'counts')
-        assert counts['length'] == len(given) and counts['used'] == len(given.splitlines())
+def test_rows_in_a_pipe_that_cannot_be_used_end_a_mapper_with_a_sentence(text, said, monkeypatch):
+    monkeypatch.setattr(sys, 'stdin', io.TextIOWrapper(io.BytesIO(text)))
+    done = run_stage('stats', '--mapper')
+    assert done.status == 1 and done.err.startswith(f'mr_stats: standard input: {said}')
+    assert len(done.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -355,14 +358,10 @@ def test_rows_may_be_piped_through_a_mapper(rows, read_pairs, text, status, said
         (['--reducer'], 1, 'mr_gram: standard input: a damaged line on the wire'),
     ],
 )
-def test_a_task_in_a_pipe_that_fails_says_so_in_a_sentence(words, status, said):
-    done = subprocess.run(
-        [sys.executable, '-m', 'mr_elm.streaming.mr_gram', *words],
-        input=b'0,1,2\n1,2,3\n',
-        capture_output=True,
-        timeout=60,
-    )
-    assert done.returncode == status and done.stderr.decode().startswith(said) and done.stderr.count(b'\n') == 1
+def test_a_task_in_a_pipe_that_fails_says_so_in_a_sentence(words, status, said, monkeypatch):
+    monkeypatch.setattr(sys, 'stdin', io.TextIOWrapper(io.BytesIO(b'0,1,2\n1,2,3\n')))
+    done = run_stage('gram', *words)
+    assert done.status == status and done.err.startswith(said) and done.err.count('\n') == 1
 
 
 def test_the_plan_that_a_step_leaves_tells_tasks_which_of_several_files_they_read(

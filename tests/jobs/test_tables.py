@@ -367,7 +367,7 @@ def test_a_damaged_encoding_is_refused(write, train, refuse, change):
 
 @pytest.mark.parametrize('method', ['pesvm', 'pesvm --map nystrom', 'sparse-elm --kernel sigmoid --max-iter 5'])
 def test_a_category_of_many_values_never_becomes_dense(method, elm, write, rng, tmp_path):
-    n, n_values = 4096, 4000
+    n, n_values = 2048, 2000
     path = write(
         'a.csv',
         'y,x,city\n' + ''.join(f'{i // 2 % 2},{x:.3f},c{i % n_values}\n' for i, x in enumerate(rng.normal(size=n))),
