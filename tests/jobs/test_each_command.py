@@ -1,12 +1,11 @@
 """Each command once, as a user types it, on a small table: what `make test-quick` runs beside the unit tests."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from reference.by_hand import run_to_the_last
+from reference.commands import succeed
 
 from mr_elm.methods import METHODS
 
@@ -75,8 +74,7 @@ def test_a_model_is_taken_out_as_a_page(table, elm, done):
 def test_stages_by_hand_make_the_same_model(table, elm, done):
     done('train pesvm rows.csv --hidden 10 --model m.npz')
     script = elm('train', 'pesvm', 'rows.csv', '--hidden', 10, '--model', 'h.npz', '--script').out
-    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ['PATH']])
-    subprocess.run(['sh', '-c', script], check=True, capture_output=True, env={**os.environ, 'PATH': path})
+    succeed(elm(*run_to_the_last(script)))
     with np.load('m.npz') as one, np.load('h.npz') as other:
         np.testing.assert_allclose(one['output_weights'], other['output_weights'], rtol=1e-6, atol=1e-9)
 

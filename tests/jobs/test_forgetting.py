@@ -7,6 +7,7 @@ import pytest
 from reference.files import LOCAL
 
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS
+from mr_elm.machines import auto
 from mr_elm.model.file import read_model
 
 N, D = 120, 4
@@ -448,14 +449,16 @@ def test_inspect_lists_what_stems_from_single_rows(elm, write, rng, tmp_path, wo
     assert text == 'nothing\n' if not parts else text.startswith(f'{next(iter(parts))}: ')
 
 
-def test_inspect_lists_categories_trees_and_classes_of_one_row(elm, write, rng, tmp_path):
+def test_inspect_lists_categories_trees_and_classes_of_one_row(elm, write, rng, tmp_path, monkeypatch):
     lines = draw('encoded', rng)[1]
     path = write('rows.csv', ''.join([*lines, '7' + lines[0][1:]]))
     words = '--encode', 'auto', '--hidden', 5, '--model', tmp_path / 'm.npz', '-q'
     assert elm('train', 'pesvm', path, *words).status == 0
     found = json.loads(elm('inspect', tmp_path / 'm.npz', '--rows', '--json').out)
     assert {part: each['count'] for part, each in found.items()} == {'sums': 1, 'encoding': len(CITIES)}
-    X = rng.normal(size=(1500, D))
+    monkeypatch.setattr(auto, 'COMPARED_ROWS', 100)
+    monkeypatch.setattr(auto, 'SIZES', ((np.inf, 8, 60),))
+    X = rng.normal(size=(150, D))
     rows = write('more.csv', ''.join(f'{int(x[0] * x[1] > 0)},' + ','.join(map(repr, x)) + '\n' for x in X.tolist()))
     assert elm('train', 'auto', rows, '--model', tmp_path / 'a.npz', '-q').status == 0
     arrays = read_model(tmp_path / 'a.npz').arrays
