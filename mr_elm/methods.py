@@ -86,8 +86,8 @@ METHODS = {
         },
         Tuning(
             'nodes, nu and L, from one pass over the rows',
-            'Score maps, kernels, weight scales, nu and L. Of ten combinations with small errors, choose by accuracy, '
-            'balanced if --class-weight is.',
+            'Score combinations of maps, kernels, weight scales, nu and L. Of ten with small errors, choose by '
+            'accuracy (balanced if --class-weight is balanced).',
             f'{SEARCHES}:NodeSearch',
             'mr_elm.drivers.tune_pesvm:tune',
             {

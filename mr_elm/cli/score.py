@@ -186,7 +186,7 @@ def evaluate(argv: Sequence[str]) -> None:
         type=float,
         metavar='P',
         help=AdvancedHelp(
-            'two classes: score the labels where the positive class is predicted if its probability is above P'
+            'two classes: predict the positive class if its probability is above P, and score these labels'
         ),
     )
     args = parser.parse(argv)

@@ -28,7 +28,7 @@ class AnswerColumns:
     probabilities: bool = option(False, 'write the probability of each class')
     interval: float | None = option(
         None,
-        'regression: write bounds after the prediction that hold the label with this probability, such as 0.9',
+        'regression: after the prediction, write bounds that hold the label with this probability, such as 0.9',
         metavar='P',
         advanced=True,
         read=float,

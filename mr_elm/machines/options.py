@@ -69,7 +69,7 @@ class PESVMOptions(CentredOptions, MetricOptions, NodeOptions):
     )
     leaf_ridge: float = option(
         LEAF_RIDGE,
-        '--map leaves: how much more the size of the weight of a leaf counts than that of another node',
+        '--map leaves: how many times as much the weight of a leaf is penalised as that of another node',
         '{method}',
         metavar='R',
         advanced=True,

@@ -243,8 +243,8 @@ class RowOptions:
     )
     part_by: tuple[ColumnPlace, ...] = option(
         (),
-        'keep the sums of parts of the rows too, for `mr-elm parts`. file: a part for each input file; names or '
-        'indexes of columns, which are then no features: a part for each of their values',
+        'keep the sums of parts of the rows too, for `mr-elm parts`. `file` makes a part for each input file; '
+        'names or indexes of columns make one for each of their values, and are then no features',
         **COLUMNS,
     )
     n_features: int | None = option(
