@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pandas
-import rdata
 
 from mr_elm.errors import DataFormatError
 
@@ -26,6 +24,8 @@ def read_rows(content: bytes, names: tuple[str, ...] = ()) -> Iterator[list[str]
 
     names : of the objects, in order; () for all in the file. Raises DataFormatError for data of another form.
     """
+    import rdata  # with pandas and xarray a second to import, and most sets are text
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')  # of classes without a constructor: their parts are what is wanted
@@ -38,6 +38,8 @@ def read_rows(content: bytes, names: tuple[str, ...] = ()) -> Iterator[list[str]
 
 def split_labels(value: Any) -> tuple[np.ndarray, list[str]]:
     """Return the rows of an object and their labels as text."""
+    import pandas
+
     if isinstance(value, pandas.DataFrame):
         return value.iloc[:, :-1].to_numpy(dtype=float), write_labels(value.iloc[:, -1])
     if isinstance(value, dict):

@@ -18,12 +18,12 @@ from mr_elm.scores.ranking import Ranking, key_of, key_of_number
 
 @pytest.fixture
 def panels(monkeypatch):
-    """Collect the panels of the figures that are drawn."""
+    """Collect the panels of the figures that are drawn, and written to no file."""
     panels = []
 
     @contextmanager
     def keep(*paths, **look):
-        with open_figure(*paths, **look) as (figure, axes):
+        with open_figure(**look) as (figure, axes):
             yield figure, axes
             figure.canvas.draw()
             panels.extend(np.ravel(axes))
