@@ -60,7 +60,7 @@ def describe_auto():
     yield f'begins with {trees} trees and {landmarks} landmarks'
     sizes = [f'by {100 * (1 - ratio):.0f} %, {trees} and {landmarks:,}' for ratio, trees, landmarks in larger[::-1]]
     yield 'smaller ' + '; '.join(sizes).replace(',', ', the machine gets', 1)
-    yield f'even one of fewer than {joint.TREES} trees'
+    yield f'has fewer than {joint.TREES} trees'
     yield f'reduces the error by less than {round(100 * (1 - joint.SECOND_MACHINE_RATIO))} %'
     yield f'Up to {auto.EXACT_ROWS:,} rows, an exact kernel machine'
     yield f'Up to {auto.COMPARED_ROWS:,} rows, other machines'

@@ -33,6 +33,13 @@ def test_a_figure_lies_on_the_page_without_a_background_of_its_own(figure):
 
 
 @pytest.mark.parametrize('page', PAGES)
+def test_no_line_of_a_sentence_begins_with_a_sign_that_makes_it_a_quotation_or_an_item(page):
+    """Lists begin with `*` or numbers, and nothing is quoted: `> 0` where a line begins is a mistake."""
+    prose = re.sub(r'^( *)```.*?^\1```$', '', read_page(page), flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r'^ *[>+-] .*', prose, flags=re.MULTILINE) == []
+
+
+@pytest.mark.parametrize('page', PAGES)
 def test_a_block_of_code_ends_with_the_fence_that_begins_it(page):
     """Markdown takes a fence that is indented further for a line of the code, and the text below too."""
     fences = re.findall(r'^( *)(`{3,}|~{3,})(.*)$', read_page(page), flags=re.MULTILINE)
