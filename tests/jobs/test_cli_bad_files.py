@@ -66,7 +66,7 @@ def test_a_bad_file_is_refused_with_its_line(elm, write, tmp_path, maps, name, n
     check_refusal(done, path, BAD[name][1], tmp_path)
 
 
-@pytest.mark.parametrize('name', ['word.csv', 'huge.libsvm', 'cut.csv.gz', 'one-class.csv'])
+@pytest.mark.parametrize('name', ['word.csv', 'huge.libsvm'])
 def test_the_program_says_the_same_on_all_cores(elm, program, write, tmp_path, name):
     path = write(name, BAD[name][0])
     options = ['train', 'pesvm', path, *FEW, '--model', tmp_path / 'm.npz', '-q']
@@ -75,7 +75,7 @@ def test_the_program_says_the_same_on_all_cores(elm, program, write, tmp_path, n
     assert done.err == elm(*options).err
 
 
-@pytest.mark.parametrize('name', ['width.csv', 'no-label.libsvm', 'empty.csv', 'header-only.csv', 'binary.csv'])
+@pytest.mark.parametrize('name', ['width.csv', 'empty.csv'])
 def test_the_program_prints_one_sentence_and_nothing_else(program, write, tmp_path, name):
     path = write(name, BAD[name][0])
     done = program('train', 'pesvm', path, *FEW, '--model', tmp_path / 'm.npz', '-q')

@@ -69,7 +69,7 @@ def agree(train, rows, *words, within=1e-7, solving=(), **named):
     + [('--map', 'nystrom', '--kernel', kernel) for kernel in ('laplacian', 'product-laplacian')],
 )
 def test_any_nodes(train, packed, words):
-    words += () if 'identity' in words else ('--hidden', 25)
+    words += () if 'identity' in words else ('--hidden', 12)
     parameters = agree(train, packed, *words, '--nu', 3)['parameters']
     assert 1 < parameters['passes'] < 200 and parameters['residual'] <= parameters['tolerance'] == 1e-11
     assert not {'peak', 'condition'} & set(parameters)
