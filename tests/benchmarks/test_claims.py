@@ -52,6 +52,7 @@ def test_all_races_fit_into_three_quarters_of_an_hour():
     [race for race in RACES if race.name not in ('cores', 'memory', 'update', 'threads')],
     ids=lambda race: race.name,
 )
+@pytest.mark.usefixtures('commands_here')
 def test_a_race_runs_on_few_rows(race, tmp_path, monkeypatch):
     monkeypatch.delenv('MR_ELM_DATA', raising=False)
     monkeypatch.setattr('benchmarks.cases.commands.L', 20)

@@ -4,7 +4,6 @@ import json
 from argparse import Namespace
 
 import pytest
-from reference.commands import elm
 
 from benchmarks.scaling import experiments
 from benchmarks.scaling.experiments import MEANING, demand_same_model, list_points, make_curves, read_jobs, write_tables
@@ -27,13 +26,6 @@ def run_of(nodes=1, rows=100, seconds=10.0, **other):
         'model': 'a',
         **other,
     }
-
-
-def run_here(*words):
-    """Do what `run_mr_elm` does in this process, which needs no start."""
-    done = elm(*words)
-    assert done.status == 0, done.err
-    return done.err
 
 
 def read(folder):
@@ -60,8 +52,8 @@ def test_runs_are_kept_with_a_figure_and_a_page_and_resumed(scaling, tmp_path, m
 @pytest.mark.parametrize(
     'method, job', [('piesvm', 'Gram'), ('mr-kelm-svd', 'kernel'), ('mr-kelm-entries', 'products')]
 )
-def test_methods_of_the_papers_are_measured(scaling, tmp_path, monkeypatch, method, job):
-    monkeypatch.setattr(experiments, 'run_mr_elm', run_here)
+@pytest.mark.usefixtures('commands_here')
+def test_methods_of_the_papers_are_measured(scaling, tmp_path, method, job):
     words = ('--method', method, '--nodes', 1, '--sizes', 60, '--features', 3, '--hidden', 4, '--repeats', 1)
     assert scaling('speedup', *words, '-o', tmp_path).status == 0
     (run,) = read(tmp_path)

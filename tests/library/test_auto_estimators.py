@@ -17,9 +17,10 @@ FEW = {'budget': 10}  # nodes; as many as without a budget take twice as long, i
 
 
 @pytest.mark.filterwarnings('ignore')
-@pytest.mark.parametrize('estimator', [AutoClassifier(**FEW, keep_sums=True), AutoRegressor(**FEW)], ids=repr)
+@pytest.mark.parametrize(
+    'estimator', [AutoClassifier(**FEW, keep_sums=True), AutoRegressor(**FEW, encode='auto')], ids=repr
+)
 def test_scikit_learn_finds_no_fault(estimator):
-    """A classifier without sums is checked among those that encode columns."""
     found = check_estimator(estimator, on_fail=None)
     assert [(row['check_name'], row['exception']) for row in found if row['status'] == 'failed'] == []
 

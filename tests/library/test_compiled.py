@@ -38,7 +38,7 @@ def test_a_loop_is_compiled_anew_when_something_that_it_takes_has_changed_and_on
         (room / '.#inner.py').symlink_to('nowhere')  # as an editor leaves it
     assert run() == ['1', 'loaded']
     (room / 'inner.py').write_text('VALUE = 2\n')
-    assert [run(), run()] == [['2', 'compiled'], ['2', 'loaded']]
+    assert run() == ['2', 'compiled'] and (archived or run() == ['2', 'loaded'])
 
 
 def test_all_loops_are_in_the_rooms_that_are_watched():
