@@ -92,7 +92,8 @@ def run_command(page, command, folder, statuses):
     before, _, last = command.replace('\\\n', ' ').strip().rpartition('; ')
     own, _, behind = last.partition(' | ')
     own, _, output = own.partition(' > ')
-    in_shell = page == OF_NEWCOMERS or not own.startswith(('mr-elm ', STAGE)) or ON_ALL_CORES in own
+    on_all_cores = own.startswith(STAGE) and ON_ALL_CORES in own
+    in_shell = page == OF_NEWCOMERS or on_all_cores or not own.startswith(('mr-elm ', STAGE))
     if in_shell or set(own) & OF_A_SHELL:
         return run_in_shell(command, folder, statuses)
     if before:
