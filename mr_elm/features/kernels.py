@@ -216,7 +216,7 @@ def multiply_transposed(A: Rows, B: Rows) -> np.ndarray:
     """Return A B' as a dense array; either factor may be sparse."""
     if type(A) is np.ndarray and type(B) is np.ndarray:  # asked first: to ask scipy takes as long as a small product
         return A @ B.T
-    if sp.issparse(B) and not sp.issparse(A):
+    if not sp.issparse(A):
         return np.ascontiguousarray((B @ A.T).T)
     value = A @ B.T
     if sp.issparse(value):

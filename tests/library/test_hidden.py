@@ -109,6 +109,7 @@ def test_weights_and_biases_are_drawn_independently(kind, weights):
 @pytest.mark.parametrize('s', [0.25, 1.0, 2.5])
 def test_nodes_are_spread_as_the_weight_scale_says(s):
     W, b = draw_nodes('sigmoid', 20_000, 10, weight_scale=s)
+    assert s != 1 or np.array_equal(draw_nodes('sigmoid', 20_000, 10)[0], W)
     assert np.isclose(W.std() * np.sqrt(10), s, rtol=0.02) and abs(W.mean()) < 0.01 * s
     assert np.abs(b).max() <= s and np.isclose(b.std(), s / np.sqrt(3), rtol=0.02)
     W, b = draw_nodes('sigmoid', 20_000, 10, weight_scale=s, weights='uniform')
@@ -167,6 +168,14 @@ def test_no_node_exceeds_its_bound_within_the_range_of_the_rows(kind, scale):
     bound = layer.bound(low, high)
     assert bound >= 1 and values.max() <= bound * (1 + 1e-9)
     assert bound == 1 if NODES[kind].bounded else bound < 10 * values.max()
+
+
+@pytest.mark.parametrize('kind', ['relu', 'multiquadric'])
+def test_the_bound_of_small_nodes_is_1_and_that_of_large_ones_what_the_farthest_row_reaches(kind):
+    layer = HiddenLayer(kind, np.array([[0.25, 0.5]]), np.array([0.125]), np.zeros(2), np.ones(2))
+    assert layer.bound(np.zeros(2), np.full(2, 0.25)) == 1
+    far = np.full(2, 16.0)
+    assert np.isclose(layer.bound(-far, far), evaluate(layer, np.vstack([far, -far])).max(), rtol=1e-12)
 
 
 @pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])

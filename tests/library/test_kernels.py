@@ -7,7 +7,7 @@ from reference import dual as twin
 from scipy.spatial.distance import cdist
 
 from mr_elm.features.kernel_rows import KernelRows, NodeRows, PrecomputedRows, kernel_rows
-from mr_elm.features.kernel_tiles import compute_kernel
+from mr_elm.features.kernel_tiles import COLUMNS_AT_ONCE, PairProduct, compute_kernel, place_tile
 from mr_elm.features.kernels import KERNELS, make_kernel
 
 GIVEN = {'gaussian': {'sigma': 1.7}, 'laplacian': {'sigma': 1.7}, 'polynomial': {'degree': 4}, 'linear': {}}
@@ -204,3 +204,39 @@ def test_the_last_tile_of_a_product_is_contiguous_as_the_others_are():
     compiled, some = len(fused.fill_kernel_tile.signatures), np.arange(0, 1500, 7)
     assert np.allclose(kernel_rows(X, kernel).rows(some), compute_kernel(X[some], X, kernel), rtol=0, atol=1e-12)
     assert len(fused.fill_kernel_tile.signatures) == compiled
+
+
+def test_a_product_with_the_coefficients_of_pairs_is_that_with_all_of_them(X):
+    """The rows of the classes are mixed, and those of one class are cut between two tiles."""
+    rng = np.random.default_rng(4)
+    B, kernel = np.vstack([X] * 4), make_kernel('gaussian', sigma=2.0)
+    classes = rng.choice(3, len(B), p=[0.1, 0.6, 0.3])
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    groups = [(np.flatnonzero(classes == k), np.array([k in pair for pair in pairs]).nonzero()[0]) for k in range(3)]
+    assert len(groups[1][0]) + len(groups[0][0]) > COLUMNS_AT_ONCE
+    coefficients = np.zeros((len(B), 3))
+    for rows, columns in groups:
+        coefficients[np.ix_(rows, columns)] = rng.standard_normal((len(rows), len(columns)))
+    out = np.ones((3, 50))
+    PairProduct(B, kernel, coefficients, groups).add_product(X[:40], out, 10)
+    wanted = formula_of_gaussian(X[:40], B) @ coefficients
+    assert np.allclose(out[:, 10:], 1 + wanted.T, rtol=1e-12) and (out[:, :10] == 1).all()
+
+
+def formula_of_gaussian(A, B):
+    return np.exp(-(cdist(A, B) ** 2) / 8)
+
+
+def test_tiles_fill_a_kernel_matrix_and_count_its_lower_triangle():
+    K = np.arange(42.0).reshape(6, 7)[:, :6]
+    omega, counts = np.zeros((6, 6)), {}
+    for row, column, n, m in ((0, 0, 2, 3), (2, 0, 4, 3), (0, 3, 4, 3), (4, 3, 2, 3)):
+        counts[row, column] = place_tile(omega, row, column, K[row : row + n, column : column + m])
+    assert np.array_equal(omega, K)
+    lower = np.tril(np.ones((6, 6)))
+    assert counts == {
+        (0, 0): lower[:2, :3].sum(),
+        (2, 0): lower[2:, :3].sum(),
+        (0, 3): lower[:4, 3:].sum(),
+        (4, 3): lower[4:, 3:].sum(),
+    }

@@ -72,6 +72,15 @@ def test_the_average_gradient_outer_product_is_that_of_finite_differences(kind, 
             )
 
 
+@pytest.mark.parametrize('kind', ['tanh', 'rbf', 'laplacian'])
+def test_slopes_and_gradients_of_blocks_of_rows_add_up(kind, monkeypatch):
+    X, layer = make_rows(), make_layer(kind)
+    B, weights = np.ones((L, K)), np.random.default_rng(4).uniform(0.1, 3, N)
+    whole = average_gradients(layer, X, B, True, weights)
+    monkeypatch.setattr('mr_elm.features.gradients.BLOCK_NUMBERS', 7 * L)
+    assert np.allclose(average_gradients(layer, X, B, True, weights), whole, rtol=1e-12)
+
+
 @pytest.mark.parametrize('kind', ['tanh', 'rbf'])
 def test_it_is_the_sum_over_nodes_and_rows_one_by_one(kind):
     X, layer = make_rows(7), make_layer(kind, n_hidden=3, metric=METRICS['full'])
@@ -127,6 +136,13 @@ def test_nodes_stay_within_their_bound_behind_a_metric(metric):
     for kind in ('relu', 'multiquadric', 'identity'):
         layer = make_layer(kind, metric=METRICS[metric])
         assert np.abs(evaluate(layer, X)).max() <= layer.bound(X.min(axis=0), X.max(axis=0))
+
+
+def test_weights_turn_with_a_full_metric_and_do_not_grow_with_it():
+    A = METRICS['full']
+    turned = make_layer('tanh', metric=A).weights
+    assert np.allclose(turned, make_layer('tanh').weights @ (A / np.sqrt((A**2).sum(axis=1))[:, None]).T)
+    assert np.allclose(turned, make_layer('tanh', metric=[[3.0], [0.2]] * A).weights)
 
 
 def test_no_metric_leaves_a_layer_as_it_is():

@@ -29,13 +29,13 @@ def test_none_leaves_everything_as_it_is():
 
 
 @pytest.mark.parametrize('kind', ORACLES)
-@pytest.mark.parametrize('value', [0.0, 0.1, -1e9, 1 / 3 * 1e9, 1e300])
+@pytest.mark.parametrize('value', [0.0, 0.1, -1e9, 1 / 3 * 1e9, 1e300, 5e-324])
 @pytest.mark.parametrize('n', [1, 3, 1000])
 @pytest.mark.filterwarnings('ignore:overflow')
 def test_a_constant_feature_becomes_zero(kind, value, n):
     column = np.full((n, 1), value)
     offset, scale = choose_scaling(kind, ColumnStatistics.of(column))
-    assert not ((column - offset) * scale).any() and np.isfinite(scale).all()
+    assert not ((column - offset) * scale).any() and np.isfinite(scale).all() and offset == value
 
 
 @pytest.mark.parametrize('kind', ORACLES)
@@ -75,10 +75,15 @@ def test_sums_that_overflow_only_together_are_seen():
         choose_scaling('standard', parts[0].merge(parts[1]))
 
 
-@pytest.mark.parametrize('power, largest', [(2, 1e153), (4, 1e76), (12, 1e25)])
-def test_powers_that_a_kernel_adds_up_stay_in_the_range_of_float64(power, largest):
+@pytest.mark.parametrize(
+    'power, largest, what', [(2, 1e153, 'squares'), (4, 1e76, 'kernel values'), (12, 1e25, 'kernel values')]
+)
+def test_powers_that_a_kernel_adds_up_stay_in_the_range_of_float64(power, largest, what):
     choose_scaling('none', ColumnStatistics.of(np.array([[largest], [0]])), power=power)
-    with pytest.raises(ValueError, match='too large to scale'):
+    said = (
+        f'expected numbers whose {what} can be .* too large to scale: .* else divide the column by a constant, or use'
+    )
+    with pytest.raises(ValueError, match=said):
         choose_scaling('none', ColumnStatistics.of(np.array([[20 * largest], [0]])), power=power)
 
 
