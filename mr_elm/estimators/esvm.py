@@ -16,7 +16,7 @@ class ESVMParameters:
         leaves of boosted trees; leaves+NAME: leaves and nodes of a kind. n_hidden does not count leaves.
     leaves : how many leaves at most, 32 of each tree; the trees grow on a sample of the rows of `fit`, or of the first
         `partial_fit`.
-    leaf_ridge : how many times as much the weight of a leaf is penalised as that of another node.
+    leaf_ridge : penalty of the weight of a leaf, divided by that of another node.
     """
 
     nu: float = PESVMOptions.nu

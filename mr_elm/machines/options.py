@@ -69,7 +69,7 @@ class PESVMOptions(CentredOptions, MetricOptions, NodeOptions):
     )
     leaf_ridge: float = option(
         LEAF_RIDGE,
-        '--map leaves: how many times as much the weight of a leaf is penalised as that of another node',
+        '--map leaves: penalty of the weight of a leaf, divided by that of another node',
         '{method}',
         metavar='R',
         advanced=True,
@@ -419,7 +419,7 @@ class KELMOptions(CentredOptions, KernelOptions):
     )
     memory: float = option(
         4000.0,
-        'memory of this process for the kernel matrix or the preconditioner, and as much for the rows',
+        'memory of this process for the kernel matrix or the preconditioner, and as much again for the rows',
         SOLVER,
         metavar='MB',
         advanced=True,

@@ -54,8 +54,8 @@ class TrainingOptions:
     threshold: Any = option(
         None,
         '--probabilities of two classes: choose on held-out rows the probability above which a row is positive. '
-        'balanced, f1: for the best balanced accuracy or F1; COST: a missed positive row is COST times as bad as a '
-        'false one',
+        'balanced, f1: for the best balanced accuracy or F1; COST: a false negative is COST times as bad as '
+        'a false positive',
         metavar='balanced|f1|COST',
         advanced=True,
     )
