@@ -37,16 +37,17 @@ sys.meta_path.insert(0, Absent)
 class Account(Amazon):
     """Run mr-elm with an account."""
 
-    settings = ('-r', 'emr', '-c', CONF, '--cloud-tmp-dir', TEMPORARY, '--check-cluster-every', 0.3)
+    settings = ('-r', 'emr', '-c', CONF, '--cloud-tmp-dir', TEMPORARY, '--check-cluster-every', 0.15)
 
-    def elm(self, *words, pool='--no-pool-clusters', python=None):
-        """Run mr-elm on a cluster that ends with the command, unless it is to be kept."""
+    def elm(self, *words, n_maps=1, pool='--no-pool-clusters', python=None):
+        """Run mr-elm on a cluster that ends with the command, unless it is to be kept; each task is a process."""
         assert self.thread.is_alive(), 'nobody runs steps any more: a command would wait for ever'
-        return elm(*words, *self.settings, pool, *(python or ('--python', self.folder / 'python')))
+        tasks = '-D', f'mapreduce.job.maps={n_maps}', *(python or ('--python', self.folder / 'python'))
+        return elm(*words, *self.settings, pool, *tasks)
 
-    def done(self, *words):
+    def done(self, *words, n_maps=1):
         """Run mr-elm on a cluster, which must succeed; returns its standard output."""
-        return succeed(self.elm(*words))
+        return succeed(self.elm(*words, n_maps=n_maps))
 
     def left(self):
         """List what is on S3, but for the logs of the clusters and the empty objects that stand for folders."""

@@ -43,9 +43,8 @@ def fetched(account, tmp_path, model_of):
 def test_text_gives_the_model_that_it_gives_inline(account, rows, inline_model, model_of, fetched, caplog):
     caplog.set_level('DEBUG', 'mrjob')
     before = set(account.left())
-    done = account.elm(
-        'train', 'pesvm', rows, *OPTIONS, '--model', MODEL, '--core-instance-bid-price', '0.1', pool='--pool-clusters'
-    )
+    words = ('train', 'pesvm', rows, *OPTIONS, '--model', MODEL, '--core-instance-bid-price', '0.1')
+    done = account.elm(*words, n_maps=2, pool='--pool-clusters')
     assert done.status == 0, done.err
     (header, arrays), (expected, inline) = fetched(MODEL), model_of(inline_model)
     assert {**header, 'parameters': 0} == {**expected, 'parameters': 0}
@@ -80,18 +79,8 @@ def check_that_nothing_holds_a_secret(account, text):
 def test_packed_rows_give_the_same_bits_for_any_splits_and_sums(account, packed, here, fetched, model_of, tmp_path):
     options = (*OPTIONS[2:], '-q')
     here('train', 'pesvm', PACK, *options, '--model', tmp_path / 'inline.npz')
-    account.done(
-        'train',
-        'pesvm',
-        PACK,
-        *options,
-        '--model',
-        's3://bucket/p.npz',
-        '-D',
-        'mapreduce.job.maps=3',
-        '-D',
-        'mapreduce.job.reduces=2',
-    )
+    words = ('train', 'pesvm', PACK, *options, '--model', 's3://bucket/p.npz', '-D', 'mapreduce.job.reduces=2')
+    account.done(*words, n_maps=3)
     job = account.jobs[-1]
     assert len(job.splits) >= 3 and job.n_reduces == 2
     inline, arrays = model_of(tmp_path / 'inline.npz')[1], fetched('s3://bucket/p.npz')[1]
@@ -113,16 +102,7 @@ def test_predictions_come_in_input_order(account, rows, here, inline_model, tmp_
         account.files[f's3://bucket/in/{name}.csv'] = b''.join([head, *part])
     here('predict', inline_model, rows, '-o', tmp_path / 'inline', '-q')
     before = set(account.left())
-    account.done(
-        'predict',
-        's3://bucket/model.npz',
-        's3://bucket/in',
-        '-o',
-        's3://bucket/out',
-        '-q',
-        '-D',
-        'mapreduce.job.maps=3',
-    )
+    account.done('predict', 's3://bucket/model.npz', 's3://bucket/in', '-o', 's3://bucket/out', '-q', n_maps=2)
     assert account.jobs[-1].splits[0][0] == 's3://bucket/in/#2 {b},c.csv'  # part 0 is not the first of the input
     assert account.files['s3://bucket/out'] == (tmp_path / 'inline').read_bytes()
     assert set(account.left()) - before == {'s3://bucket/out'}
@@ -135,7 +115,7 @@ def test_a_bad_row_reads_as_it_does_inline(account, rows, tmp_path):
     path.write_text('\n'.join(lines))
     before = account.left()
     words = ('train', 'pesvm', path, *OPTIONS, '--model', 's3://bucket/bad.npz', '-q')
-    on_emr, inline = account.elm(*words), elm(*words)
+    on_emr, inline = account.elm(*words, '-D', 'mapreduce.map.maxattempts=2', n_maps=2), elm(*words)
     assert on_emr == inline and inline.status == 1 and 'line 1401' in inline.err, on_emr
     assert account.left() == before
 
@@ -147,7 +127,8 @@ def test_names_were_not_executed(account, inline_model, packed):
 def test_a_run_that_is_interrupted_cancels_its_step_and_goes_on(account, rows, inline_model, model_of, tmp_path):
     before, first, model = account.left(), len(account.jobs), tmp_path / 'm.npz'
     words = ('train', 'pesvm', rows, *OPTIONS, '--model', model)
-    command = [PROGRAM, *words, *account.settings, '--pool-clusters', '--pool-name', 'mine', '--python', sys.executable]
+    where = ('--pool-clusters', '--pool-name', 'mine', '--python', sys.executable, '-D', 'mapreduce.job.maps=1')
+    command = [PROGRAM, *words, *account.settings, *where]
     process = subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True)
     while len(account.jobs) < first + 2 and process.poll() is None:  # until the second job runs
         time.sleep(0.05)
@@ -221,7 +202,7 @@ def test_tasks_read_parquet_on_s3_by_ranges(account, here, tmp_path):
         copy(str(path), f's3://bucket/set/{path.relative_to(tmp_path / "set")}')
     words = ('--encode', 'auto', '--hidden', 20, '-q', '--model')
     here('train', 'pesvm', tmp_path / 'set', *words, tmp_path / 'm.npz')
-    account.done('train', 'pesvm', 's3://bucket/set', *words, tmp_path / 'emr.npz', '-D', 'mapreduce.job.maps=2')
+    account.done('train', 'pesvm', 's3://bucket/set', *words, tmp_path / 'emr.npz', n_maps=2)
     scores = []
     for model, path in (('m.npz', tmp_path / 'set'), ('emr.npz', 's3://bucket/set')):
         here('predict', tmp_path / model, path, '--scores', '-q', '-o', tmp_path / f'{model}.txt')

@@ -2,12 +2,15 @@
 
 import json
 
-from reference.commands import elm, succeed
+from reference.commands import elm, run_here, succeed
 
+from benchmarks.scaling import experiments
 from benchmarks.scaling.__main__ import main
 
 
-def test_a_run_on_emr_is_accounted_for(account, tmp_path):
+def test_a_run_on_emr_is_accounted_for(account, tmp_path, monkeypatch):
+    """The commands run in this process."""
+    monkeypatch.setattr(experiments, 'run_mr_elm', run_here)
     words = (
         'speedup',
         '-r',

@@ -24,3 +24,10 @@ def succeed(result):
     """Return the standard output of a command that succeeded."""
     assert result.status == 0, result.err
     return result.out
+
+
+def run_here(*words):
+    """Run mr-elm in this process where a benchmark starts a process of its own; returns what it wrote as an error."""
+    result = elm(*words)
+    succeed(result)
+    return result.err
