@@ -14,13 +14,14 @@ TESTS = Path(__file__).parents[1]
 
 @pytest.fixture(scope='session')
 def session():
-    """Start Spark with two tasks at a time, whose workers find the stages of the tests."""
+    """Start Spark with two tasks at a time, which are tried twice, and whose workers find the stages of the tests."""
     try:
         import_pyspark(), demand_java()
     except ValueError as error:
         pytest.skip(str(error))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv('PYTHONPATH', str(TESTS))
+        patch.setattr('mr_elm.engines.spark.session.ATTEMPTS', 2)
         session = open_session('local[2]', {})
     OURS.discard(session)  # a command of mr-elm joins it and leaves it
     session.conf.set(PYTHON, sys.executable)

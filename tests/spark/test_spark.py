@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from functools import partial
@@ -13,11 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference.commands import elm
+from reference.commands import elm, run_here, succeed
 from reference.ledgers import demand_ledger_of_inline
 from reference.manual import blocks_of, commands, read_page
 from reference.spark_stages import MRKilled, MRWrong
 
+from benchmarks.scaling import experiments
+from benchmarks.scaling.__main__ import main as scaling
 from mr_elm.engines import make_engine
 from mr_elm.engines.spark import engine, job
 from mr_elm.engines.spark.session import add_attempts, choose_settings
@@ -31,11 +32,12 @@ from mr_elm.rows.options import RowOptions
 LISTENING, LOOPBACK = '0A', '0100007F'  # as the kernel writes them
 TRAININGS = {
     'pesvm': ['pesvm', '--hidden', '12', '--nu', '10', '--probabilities'],
+    'leaves and landmarks': ['pesvm', '--map', 'leaves+nystrom', '--hidden', '8', '--leaves', '16'],
     'landmarks and a metric': ['elm', '--map', 'nystrom', '--hidden', '9', '--metric', 'diagonal', '--seed', '3'],
     'passes': ['pesvm', '--hidden', '9', '--nu', '10', '--solver', 'passes', '--tolerance', '0.1'],
     'sparse-elm': ['sparse-elm', '--sigma', '2', '--C', '10', '--partitions', '2'],
     'oelm': ['oelm', '--kernel', 'sigmoid', '--hidden', '5'],
-    'sphere-svm': ['sphere-svm'],
+    'sphere-svm': ['sphere-svm', '--probabilities'],
     'mr-kelm': ['mr-kelm', '--sigma', '3', '--emit', 'entries', '--solver', 'svd'],
     'conjugate gradients': ['mr-kelm', '--sigma', '3', '--solver', 'cg', '--rank', '20', '--tolerance', '0.1'],
 }
@@ -94,7 +96,7 @@ def test_scores_and_choices_are_those_of_one_process(spark, here, model, folder)
         ['tune', 'pesvm', folder / 'packed', '--hidden', '5', '--nu', '1,10', '--folds', '2'],
         ['tune', 'sparse-elm', folder / 'rows.csv', '--sigma', '1,2', '--C', '1', '--folds', '2'],
     ):
-        assert spark(3, *words, '-q') == here(*words, '-q')
+        assert here(*words, '-q') == spark(3, *words, '-q')  # this process compiles loops for the workers
 
 
 def test_a_model_learns_and_forgets(spark, here, model, folder, tmp_path):
@@ -266,10 +268,10 @@ def test_tasks_get_one_blas_thread_and_another_try():
     assert 'spark.driver.host' not in choose_settings('yarn', {})
 
 
-def test_speedup_is_measured_on_cores_of_spark(session, tmp_path):
-    words = ('speedup', '-r', 'spark', '--nodes', '2', '--sizes', '5000', '--hidden', '5', '--repeats', '1')
-    subprocess.run(
-        [sys.executable, '-m', 'benchmarks.scaling', *words, '-o', tmp_path], check=True, cwd=Path(__file__).parents[2]
-    )
+def test_speedup_is_measured_on_cores_of_spark(session, tmp_path, monkeypatch):
+    """The commands run in this process, and its session."""
+    monkeypatch.setattr(experiments, 'run_mr_elm', run_here)
+    words = ('-r', 'spark', '--nodes', 2, '--sizes', 500, '--hidden', 5, '--repeats', 1, '-o', tmp_path)
+    succeed(elm('speedup', *words, main=scaling))
     (run,) = json.loads((tmp_path / 'speedup.json').read_text())['rows']
     assert (run['runner'], run['nodes'], list(run['jobs'])) == ('spark', 2, ['Gram'])
