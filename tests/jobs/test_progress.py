@@ -223,10 +223,9 @@ def test_each_stage_of_a_training_has_its_line(elm, write, tmp_path, runner):
     assert done.out == '' and '3,000 rows, 2 features, 3 hidden nodes' in done.err.splitlines()[-1]
 
 
-@pytest.mark.parametrize('runner', [('-r', 'inline'), LOCAL])
-def test_a_quiet_training_prints_nothing(program, write, tmp_path, runner):
+def test_a_quiet_training_prints_nothing(program, write, tmp_path):
     path = write('rows.csv', '0,1,2\n1,2,1\n' * 9)
-    done = program('train', 'pesvm', path, '--hidden', 3, '--model', tmp_path / 'm.npz', '-q', *runner)
+    done = program('train', 'pesvm', path, '--hidden', 3, '--model', tmp_path / 'm.npz', '-q', *LOCAL)
     assert done == (0, '', '')
 
 
