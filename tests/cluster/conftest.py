@@ -38,9 +38,9 @@ class Cluster:
         env = {**os.environ, 'XDG_DATA_HOME': str(STATE / 'data')}  # the user's own cluster stays the one that is found
         return subprocess.run(command, check=True, capture_output=True, text=True, env=env)
 
-    def up(self):
+    def up(self, *words):
         """Start what does not run."""
-        self.manage('up', '--port-base', str(self.port))
+        self.manage('up', '--port-base', str(self.port), *words)
 
     def hadoop(self, *words):
         """Run the hadoop command; returns what it prints."""
@@ -121,8 +121,8 @@ class Cluster:
 
 
 @pytest.fixture(scope='package')
-def cluster():
-    """Start the cluster; skip where there is no JDK or no Maven."""
+def cluster(request):
+    """Start the cluster, of one machine where no test makes one fail; skip where there is no JDK or no Maven."""
     missing = [name for name in ('java', 'javac', 'mvn') if not shutil.which(name)]
     if missing:
         pytest.skip(
@@ -131,7 +131,8 @@ def cluster():
         )
     cluster = Cluster()
     try:
-        cluster.up()
+        n = 2 if any(item.get_closest_marker('long') for item in request.session.items) else 1
+        cluster.up('--nodes', str(n), '--datanodes', str(n))
         cluster.remove('/tests', '/tmp/mr_elm-*')  # of an earlier session
         yield cluster
     finally:

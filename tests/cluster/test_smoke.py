@@ -10,6 +10,7 @@ from reference.ledgers import demand_ledger_of_inline
 from mr_elm.model.sums import name_sums
 
 OPTIONS = ('--hidden', 40, '--nu', 10)
+ONE_MAP = ('-D', 'mapreduce.job.maps=1')  # a task is a Java and a Python: two where splits are the question
 
 
 @pytest.fixture(scope='module')
@@ -23,7 +24,7 @@ def inline_model(here, rows, tmp_path_factory):
 @pytest.fixture(scope='module')
 def packed_there(cluster, rows):
     """Pack on the cluster, into HDFS."""
-    cluster.done('pack', rows, '-o', 'hdfs:///tests/packed,{1}', '--block-rows', 500)
+    cluster.done('pack', rows, '-o', 'hdfs:///tests/packed,{1}', '--block-rows', 500, *ONE_MAP)
     return 'hdfs:///tests/packed,{1}'
 
 
@@ -39,7 +40,7 @@ def model_there(cluster, packed_there):
         '--model',
         model,
         '-D',
-        'mapreduce.job.maps=3',
+        'mapreduce.job.maps=2',
         '-D',
         'mapreduce.job.reduces=2',
     )
@@ -53,7 +54,7 @@ def different(model_of, path, other):
 
 
 def test_text_gives_the_model_that_it_gives_inline(cluster, rows, inline_model, model_of, tmp_path):
-    cluster.done('train', 'pesvm', rows, *OPTIONS, '--model', tmp_path / 'm.npz')
+    cluster.done('train', 'pesvm', rows, *OPTIONS, '--model', tmp_path / 'm.npz', *ONE_MAP)
     (header, arrays), (expected, inline) = model_of(tmp_path / 'm.npz'), model_of(inline_model)
     assert {**header, 'parameters': 0} == {**expected, 'parameters': 0}
     assert np.abs(arrays['output_weights'] - inline['output_weights']).max() < 1e-8
@@ -85,7 +86,7 @@ def test_a_ledger_has_the_rows_that_it_has_inline(cluster, here, rows, tmp_path)
 
 def test_predictions_come_in_input_order(cluster, here, rows, inline_model, tmp_path):
     here('predict', inline_model, rows, '-o', tmp_path / 'inline', '-q')
-    cluster.done('predict', inline_model, rows, '-o', tmp_path / 'hadoop', '-D', 'mapreduce.job.maps=3')
+    cluster.done('predict', inline_model, rows, '-o', tmp_path / 'hadoop', '-D', 'mapreduce.job.maps=2')
     assert (tmp_path / 'hadoop').read_text() == (tmp_path / 'inline').read_text()
 
 
@@ -103,7 +104,8 @@ def test_a_bad_row_reads_as_it_does_inline(cluster, rows, tmp_path):
 
 
 def test_a_task_that_raises_is_explained(cluster, rows, inline_model):
-    process = cluster.elm('evaluate', inline_model, rows, '-D', 'mapreduce.map.maxattempts=1', '--setup', 'false')
+    once = ('-D', 'mapreduce.map.maxattempts=1', *ONE_MAP)
+    process = cluster.elm('evaluate', inline_model, rows, *once, '--setup', 'false')
     assert process.returncode == 1 and 'attempt_' in process.stderr and 'Traceback' not in process.stderr
 
 
