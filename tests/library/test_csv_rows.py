@@ -142,6 +142,13 @@ def test_a_table_of_a_known_encoding_is_read_as_numbers_at_once_and_as_text_wher
         assert len(read_as_text) - 1 == n_texts  # one is the label
 
 
+def test_a_column_is_known_if_a_block_of_the_split_has_a_known_value():
+    encoding = Encoding(tuple(Column(name, 'category', categories=('a',)) for name in 'xyz'))
+    reader = LineReader(RowOptions('csv', ',', '.', n_columns=4, encode='auto'), encoding=encoding, block_rows=1)
+    assert len(list(reader.blocks([b'0,a,q,q\n1,q,a,q\n0,q,q,q\n']))) == 3
+    assert reader.counts.known == ['x', 'y']
+
+
 def test_quoted_fields_may_stand_between_runs_of_blanks():
     _, blocks = read(['"a b" 1 2 ', ' "c"   3  4'], n_columns=3, delimiter=None)
     assert labels_of(blocks) == ['a b', 'c'] and blocks[0].X.tolist() == [[1, 2], [3, 4]]
