@@ -183,13 +183,13 @@ def test_the_estimator_of_a_regression_makes_the_same_model(trained, many, write
     assert np.allclose(model.decision_function(X)[:, 0], estimator.predict(X), rtol=0, atol=1e-3)
 
 
-@pytest.mark.parametrize('size', ['few', 'many'])
+@pytest.mark.parametrize('size', ['few', 'many', 'exact'])
 def test_with_its_sums_the_model_lives(
     elm, trained, packed_classes, three_classes, write, csv_of, tmp_path, model_of, size, request
 ):
     """Rows that come and leave are none of the landmarks, which cannot be forgotten."""
-    if size == 'many':
-        request.getfixturevalue('many')
+    if size != 'few':
+        request.getfixturevalue(size)
     model, (X, labels) = trained(packed_classes, '--keep-sums'), three_classes
     more = write('more.csv', csv_of(labels, 0.9 * X))
     for command, old, new in (('update', model, 'more.npz'), ('forget', tmp_path / 'more.npz', 'once.npz')):
@@ -379,7 +379,8 @@ def test_columns_of_text_and_missing_values(elm, trained, write, many, rng):
     assert json.loads(elm('evaluate', trained(path, '--encode', 'auto'), path, '--json').out)['accuracy'] > 0.85
 
 
-def test_a_budget_of_nodes_is_kept(trained, packed_classes, many):
+def test_a_budget_of_nodes_is_kept(trained, packed_classes, exact):
+    """An exact machine would have as many as there are rows."""
     for budget in (40, 150):
         members = read_model(trained(packed_classes, '--budget', budget)).members
         assert all(member.layer.n_hidden <= budget for member in members)
@@ -387,6 +388,12 @@ def test_a_budget_of_nodes_is_kept(trained, packed_classes, many):
 
 def test_a_budget_of_few_rows_is_kept(trained, packed_classes):
     assert all(member.layer.n_hidden <= 60 for member in read_model(trained(packed_classes, '--budget', 60)).members)
+
+
+def test_the_machines_of_few_rows_grow_to_as_many_nodes_as_there_are_rows(elm, packed_classes, tmp_path, monkeypatch):
+    monkeypatch.setattr(auto, 'COMPARED_NODES', 60)
+    done = elm('train', 'auto', packed_classes, '--model', tmp_path / 'm.npz', '--budget', 2 * N)
+    assert done.status == 0 and f'choosing width and nu again for {N} hidden nodes' in done.err
 
 
 def test_seconds_are_turned_into_a_size_by_a_formula():
