@@ -269,9 +269,13 @@ def test_tasks_get_one_blas_thread_and_another_try():
 
 
 def test_speedup_is_measured_on_cores_of_spark(session, tmp_path, monkeypatch):
-    """The commands run in this process, and its session."""
+    """The commands run in this process. Each opens a session of its own, for which Spark gives it that of the tests."""
     monkeypatch.setattr(experiments, 'run_mr_elm', run_here)
+    monkeypatch.setattr(engine, 'find_session', lambda: None)
+    monkeypatch.setattr('mr_elm.engines.spark.session.OURS', set())
+    monkeypatch.setattr(engine, 'close_session', (ended := []).append)
     words = ('-r', 'spark', '--nodes', 2, '--sizes', 500, '--hidden', 5, '--repeats', 1, '-o', tmp_path)
     succeed(elm('speedup', *words, main=scaling))
+    assert ended and {*ended} == {session}
     (run,) = json.loads((tmp_path / 'speedup.json').read_text())['rows']
     assert (run['runner'], run['nodes'], list(run['jobs'])) == ('spark', 2, ['Gram'])
