@@ -175,6 +175,11 @@ def test_the_default_degree_is_3():
     assert compute_kernel(A, A, make_kernel('polynomial')) == pytest.approx((1 + 4.25) ** 3)
 
 
+def test_a_degree_is_a_whole_number_however_it_is_given():
+    kernel = make_kernel('polynomial', degree=4.0)
+    assert type(kernel.parameters['degree']) is int
+
+
 @pytest.mark.parametrize(
     'name, given, reason',
     [

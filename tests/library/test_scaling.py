@@ -132,6 +132,12 @@ def test_indicators_spread_by_p_times_1_minus_p():
     assert moments.measure(1) == pytest.approx(1 + np.abs(first - second).sum(axis=1).mean(), rel=0.01)
 
 
+@pytest.mark.parametrize('column', TOO_LARGE)
+def test_no_feature_varies_more_than_half_its_range_also_where_squares_overflow(column):
+    moments = measure('minmax', ColumnStatistics.of(np.column_stack([np.arange(4.0), column])))
+    assert (moments.variances <= 1).all()
+
+
 @pytest.mark.parametrize('kind', [*ORACLES, 'none'])
 def test_rows_that_are_all_equal_have_the_width_1(kind):
     moments = measure(kind, ColumnStatistics.of(np.full((9, 3), 4.2)))

@@ -110,6 +110,14 @@ def test_rows_end_where_they_fall_through_the_trees_dense_and_sparse(rows, n_lea
     assert (of_sparse.find_leaves(X) == leaves).all()
 
 
+def test_rows_of_all_blocks_find_their_leaves(rows, monkeypatch):
+    X, T = rows
+    forest = grow_forest(Bins.of(X), T, None, TreeOptions(3, 16))
+    whole = forest.find_leaves(X)
+    monkeypatch.setattr('mr_elm.features.forest.BLOCK_ROWS', 3)
+    assert (forest.find_leaves(X) == whole).all()
+
+
 def test_no_rows_have_no_leaves(rows):
     X, T = rows
     assert grow_forest(Bins.of(X), T, None, TreeOptions(3, 4)).find_leaves(X[:0]).shape == (0, 3)

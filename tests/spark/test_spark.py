@@ -210,7 +210,7 @@ def test_the_page_on_spark_runs(session, here, tmp_path, monkeypatch):
             for words in commands(body):
                 here(*words[1:])
     assert names['right'] > 0.9
-    assert len(Path('labels.txt').read_text().splitlines()) == 5000
+    assert len(Path('labels-by-spark.txt').read_text().splitlines()) == 5000
 
 
 def test_another_master_than_that_of_the_session_is_refused(session):
