@@ -101,6 +101,11 @@ def test_the_manifest_knows_the_statistics_of_the_packed_rows(write, csv_of, pac
     }
 
 
+def test_a_table_is_packed_as_numbers_and_the_places_of_ones(write, packed):
+    folder = packed(write('a.csv', 'y,x,city\n' + '0,1,Oslo\n1,2,Rome\n' * 9), '--encode', 'auto')
+    assert pq.read_schema(folder / 'part-00000.parquet').names == ['numbers', 'ones', 'label']
+
+
 def test_lines_stay_below_what_a_task_can_carry(write, packed, csv_of, rng, monkeypatch):
     assert MAX_RECORD < 16_000_000
     monkeypatch.setattr(packs, 'MAX_RECORD', 80_000)
