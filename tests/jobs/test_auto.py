@@ -10,7 +10,7 @@ from reference.files import LOCAL
 from mr_elm.drivers import auto as driver
 from mr_elm.estimators import AutoClassifier, AutoRegressor
 from mr_elm.machines import auto, sample
-from mr_elm.machines.auto import Budget
+from mr_elm.machines.auto import Budget, choose_exact, choose_machines
 from mr_elm.machines.press import LeaveOneOut
 from mr_elm.model.file import make_model, read_model
 from mr_elm.rows.blocks import Block
@@ -145,6 +145,23 @@ def test_up_to_5000_rows_an_exact_machine_has_every_row_as_a_landmark(trained, s
     *joint, exact = read_model(trained(steps[0])).members
     assert joint and exact.layer.forest is None and len(exact.layer.biases) == N
     assert exact.header.parameters['map'] == 'nystrom'
+
+
+def test_rows_held_out_see_the_average_of_two_joint_machines_and_an_exact_one(steps, exact, monkeypatch):
+    monkeypatch.setattr('mr_elm.machines.joint.SECOND_MACHINE_RATIO', 0.0)
+    exacts, choices = [], []
+
+    def keep(*words):
+        choices.append(choose_machines(*words))
+        return choices[-1]
+
+    monkeypatch.setattr(auto, 'choose_exact', lambda *words: exacts.append(choose_exact(*words)) or exacts[0])
+    monkeypatch.setattr('mr_elm.estimators.auto.choose_machines', keep)
+    _, X, labels = steps
+    for keep_sums in (False, True):
+        AutoClassifier(keep_sums=keep_sums).fit(X, labels)
+    (three, two), ((_, of_exact),) = choices, exacts
+    assert len(three.members) == 3 and np.allclose(three.values, (2 * two.values + of_exact) / 3)
 
 
 def test_an_exact_machine_solves_its_equations(trained, write, csv_of, rng, exact):
