@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 # What is measured: (the most that passes, what is wanted). What lies above the wanted figure is a debt: the commit that
 # raises a limit says what for.
 LIMITS = {
-    'nodes of rows': (42_857, 30_000),
+    'nodes of rows': (42_862, 30_000),
     'nodes of engines, passes and cli': (44_550, 32_000),
     'nodes of drivers, machines and estimators': (78_040, 50_000),
     'nodes of features, sums and scores': (35_044, 28_000),

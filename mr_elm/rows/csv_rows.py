@@ -124,7 +124,7 @@ def parse(text: bytes, form: RowOptions) -> Block:
         np.count_nonzero(np.frombuffer(text, np.uint8) == LINE_END)
     )  # in a third of the time that `bytes.count` takes
     if b'"' in text or not form.delimiter:
-        text = separate_plainly(text, form.delimiter)
+        text = separate_plainly(text.replace(b'\r\n', b'\n'), form.delimiter)
     arrays = read_arrays(text, form)
     if arrays.num_rows != n_rows:
         raise ValueError('pyarrow took several lines for one, or left a line out')

@@ -120,6 +120,11 @@ def test_carriage_returns_and_line_ends_in_quotes_do_not_make_up_for_each_other(
     assert labels_of(blocks) == ['9'] and len(reader.rejected) == 3
 
 
+def test_a_second_carriage_return_at_the_end_of_a_line_belongs_to_the_line_end_behind_a_quote_too():
+    reader, [block] = read(['0,1,"2"\r\r', '"1","3","4"\r\r'], n_columns=3, encode='auto')
+    assert (len(block), reader.rejected) == (2, [])
+
+
 def test_a_line_of_a_carriage_return_is_blank():
     reader, [block] = read(['a,1,2', '\r\r', 'b,3,4'], n_columns=3, label_column=None, encode='auto')
     assert (len(block), reader.counts.blank) == (2, 1)
