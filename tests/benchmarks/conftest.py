@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from reference.commands import elm
+from reference.commands import elm, run_here
 
 from benchmarks.scaling.__main__ import main
 
@@ -17,11 +17,5 @@ def scaling():
 @pytest.fixture
 def commands_here(monkeypatch):
     """Let benchmarks run mr-elm in this process, which needs no start."""
-
-    def run(*words):
-        done = elm(*words)
-        assert done.status == 0, done.err
-        return done.err
-
     for module in ('cases.commands', 'scaling.experiments'):
-        monkeypatch.setattr(f'benchmarks.{module}.run_mr_elm', run)
+        monkeypatch.setattr(f'benchmarks.{module}.run_mr_elm', run_here)
